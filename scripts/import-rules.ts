@@ -68,8 +68,10 @@ export const modules: Modules = {
   'permission-groups': { uses: ['authz', 'group-trees', 'permissions'] },
   roles: { uses: ['factors', 'authz', 'permissions'] },
   'role-groups': { uses: ['authz', 'group-trees', 'roles'] },
+  'user-attributes': { uses: ['authz'] },
   users: {
     uses: [
+      'user-attributes',
       'audit',
       'sessions',
       'lockout',
@@ -109,6 +111,9 @@ export const modules: Modules = {
       'users/changes/administration.ts',
       'users/changes/change-store.ts',
     ],
+  },
+  'users/attributes': {
+    uses: ['authz', 'user-attributes', 'users', 'users/protection.ts', 'users/store.ts'],
   },
   'users/second-factors': {
     uses: [

@@ -10,7 +10,7 @@ const browser = import.meta.resolve('@castellan/testing/e2e/browser');
 const testCpu = import.meta.resolve('./cpu.ts');
 
 const sharing = [
-  'packages/server/test/{access,access-changes,accounts,api-resources,applications,audit,authorization,dashboard,devices,gateways,identity-providers,oauth,openid,passkeys,permission-groups,permissions,records,recovery,requirements,role-groups,roles,second-factors,security,service-accounts,sessions,users,warnings}/**/*.test.ts',
+  'packages/server/test/{access,access-changes,accounts,api-resources,applications,audit,authorization,dashboard,devices,gateways,identity-providers,oauth,openid,passkeys,permission-groups,permissions,records,recovery,requirements,role-groups,roles,second-factors,security,service-accounts,sessions,user-attributes,users,warnings}/**/*.test.ts',
   'packages/server/test/http/**/*.test.ts',
   'packages/server/test/{access-tutorial,constraints,idempotency,journey,openapi,passkey-library}.test.ts',
   'packages/server/test/{backup/snapshot,settings/settings,sql/*}.test.ts',

@@ -199,7 +199,7 @@ export const auditActionCatalogue = {
     failure: true,
     bounded: true,
   },
-  user_profile_updated: { text: 'A user changed their names.', bounded: true },
+  user_profile_updated: { text: 'A user changed their names, or attributes of their own.', bounded: true },
   users_imported: {
     text: 'Users were imported at the command line. details: count, source. A long import has several entries.',
   },
@@ -223,9 +223,17 @@ export const auditActionCatalogue = {
   user_updated: {
     text: 'An administrator changed a user, or, with details.via: provider, a sign-in by an identity provider changed the names.',
   },
+  user_attributes_updated: {
+    text: 'An administrator changed attributes of a user. before, after: those that changed; `…` for a sensitive one.',
+  },
   user_deleted: { text: 'An administrator deleted a user.' },
   user_roles_changed: {
     text: 'An administrator changed the roles of a user, or, with details.via: provider, a sign-in by an identity provider did. details.claim_missing: claims of its mapping that it did not send.',
+  },
+  user_attribute_created: { text: 'An attribute of users was declared.' },
+  user_attribute_updated: { text: 'The declaration of an attribute of users was changed.' },
+  user_attribute_deleted: {
+    text: 'An attribute of users was deleted. details.values: how many values were removed with it.',
   },
   role_created: { text: 'A role was created.' },
   role_updated: { text: 'A role was changed.' },

@@ -6,6 +6,7 @@ export const permissionCatalogue = {
   user: ['read', 'update'],
   users: ['read', 'create', 'update', 'delete'],
   self: ['update_profile'],
+  user_attribute: ['read', 'create', 'update', 'delete'],
   role: ['read', 'create', 'update', 'delete'],
   role_group: ['read', 'create', 'update', 'delete'],
   permission_group: ['read', 'create', 'update', 'delete'],

@@ -77,7 +77,7 @@ const facts = (more: Partial<RouteFacts>): RouteFacts => ({
   answerHeaders: {},
   cookies: { reads: [], sets: [] },
   body: undefined,
-  bodyType: 'application/json',
+  bodyTypes: ['application/json'],
   params: { type: 'object', properties: { note_id: { type: 'string', format: 'uuid' } } },
   query: undefined,
   answers: { '200': note },

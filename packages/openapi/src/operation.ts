@@ -44,7 +44,7 @@ export function describeOperation(
       .join('\n\n'),
     tags: route.tags ?? [tagOf(route.url)],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(route.body ? { requestBody: requestBody(route.body, route.bodyType, context) } : {}),
+    ...(route.body ? { requestBody: requestBody(route.body, route.bodyTypes, context) } : {}),
     responses: describeAnswers(route, context),
     security: securityOf(route),
     'x-access': route.access,
@@ -73,9 +73,9 @@ const contentOf = (schema: JsonSchema, context: OperationContext): Record<string
       )
     : { 'application/json': media(schema, context) };
 
-const requestBody = (schema: JsonSchema, type: string, context: OperationContext) => ({
+const requestBody = (schema: JsonSchema, types: readonly string[], context: OperationContext) => ({
   required: !acceptsNull(schema),
-  content: { [type]: media(schema, context) },
+  content: Object.fromEntries(types.map((type) => [type, media(schema, context)])),
 });
 
 const acceptsNull = (schema: JsonSchema): boolean =>

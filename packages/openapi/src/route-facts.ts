@@ -53,7 +53,7 @@ export type RouteFacts = {
   cookies: { reads: readonly string[]; sets: readonly string[] };
   body: JsonSchema | undefined;
   /** Media type of the body. */
-  bodyType: string;
+  bodyTypes: readonly string[];
   params: JsonSchema | undefined;
   query: JsonSchema | undefined;
   /** By status. */

@@ -958,6 +958,33 @@ export type CreateUser = {
   roles?: string[];
 };
 
+export type CreateUserAttribute = {
+  /** Never changes. Names of claims that a standard defines are refused (`reserved_name`). */
+  name: string;
+  /** What forms call it: 1 to 100 characters. */
+  label: string;
+  /** Never changes. */
+  type: 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'url' | 'enum' | 'json';
+  /** At most 1,000 characters. */
+  description?: string;
+  /** What an `enum` allows: 1 to 100 texts of 1 to 100 characters. Null for other types. */
+  values?: string[] | null;
+  /** The longest `string`, in characters. Default: 250. Null for other types. */
+  max_length?: number | null;
+  /** No two users have the same value; strings are compared ignoring case. Not for `json`. Default: false. */
+  unique?: boolean;
+  /** Whether lists of users can be filtered by it. Not for `json`. Default: false. */
+  searchable?: boolean;
+  /** What users do with their own value. With `none`, the attribute does not exist for them. Default: `none`. */
+  self?: 'none' | 'read' | 'write';
+  /** Whether writes of administrators are refused that leave a user without a value. It refuses no sign-in. Default: false. */
+  required?: boolean;
+  /** Whether introspection with `include=attributes` and the scope `profile` of OpenID Connect tell it, under its name. Default: false. */
+  claims?: boolean;
+  /** Whether the audit log has `…` in place of its values. Default: false. */
+  sensitive?: boolean;
+};
+
 export type CsrfToken = {
   csrf_token: string;
 };
@@ -2121,6 +2148,9 @@ export type PasswordRule = {
   };
 };
 
+/** A merge patch (RFC 7396): what it does not name stays, null removes a value, and objects within a `json` are merged. */
+export type PatchAttributes = Record<string, unknown>;
+
 export type PendingIdentity = {
   provider: {
     slug: string;
@@ -3077,6 +3107,34 @@ export type UpdateUser = {
   password?: string;
 };
 
+/** `name` and `type` are refused unless they are what they were. */
+export type UpdateUserAttribute = {
+  /** Never changes. Names of claims that a standard defines are refused (`reserved_name`). */
+  name?: string;
+  /** Never changes. */
+  type?: 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'url' | 'enum' | 'json';
+  /** What forms call it: 1 to 100 characters. */
+  label?: string;
+  /** At most 1,000 characters. */
+  description?: string;
+  /** What an `enum` allows: 1 to 100 texts of 1 to 100 characters. Null for other types. */
+  values?: string[] | null;
+  /** The longest `string`, in characters. Default: 250. Null for other types. */
+  max_length?: number | null;
+  /** No two users have the same value; strings are compared ignoring case. Not for `json`. Default: false. */
+  unique?: boolean;
+  /** Whether lists of users can be filtered by it. Not for `json`. Default: false. */
+  searchable?: boolean;
+  /** What users do with their own value. With `none`, the attribute does not exist for them. Default: `none`. */
+  self?: 'none' | 'read' | 'write';
+  /** Whether writes of administrators are refused that leave a user without a value. It refuses no sign-in. Default: false. */
+  required?: boolean;
+  /** Whether introspection with `include=attributes` and the scope `profile` of OpenID Connect tell it, under its name. Default: false. */
+  claims?: boolean;
+  /** Whether the audit log has `…` in place of its values. Default: false. */
+  sensitive?: boolean;
+};
+
 export type User = {
   id: string;
   /** In lower case. An internationalized domain has its letters, unless it could be read as another one; then it stays `xn--…`. */
@@ -3113,6 +3171,35 @@ export type UserApplication = {
   id: string;
   name: string;
   access: OwnAccess;
+};
+
+export type UserAttribute = {
+  id: string;
+  name: string;
+  label: string;
+  description: string;
+  type: 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'url' | 'enum' | 'json';
+  /** What an `enum` allows: 1 to 100 texts of 1 to 100 characters. Null for other types. */
+  values: string[] | null;
+  /** The longest `string`, in characters. Default: 250. Null for other types. */
+  max_length: number | null;
+  /** No two users have the same value; strings are compared ignoring case. Not for `json`. Default: false. */
+  unique: boolean;
+  /** Whether lists of users can be filtered by it. Not for `json`. Default: false. */
+  searchable: boolean;
+  /** What users do with their own value. With `none`, the attribute does not exist for them. Default: `none`. */
+  self: 'none' | 'read' | 'write';
+  /** Whether writes of administrators are refused that leave a user without a value. It refuses no sign-in. Default: false. */
+  required: boolean;
+  /** Whether introspection with `include=attributes` and the scope `profile` of OpenID Connect tell it, under its name. Default: false. */
+  claims: boolean;
+  /** Whether the audit log has `…` in place of its values. Default: false. */
+  sensitive: boolean;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** ISO 8601, UTC. */
+  updated_at: string;
+  created_by_id: string | null;
 };
 
 export type UserCode = {
@@ -3347,6 +3434,7 @@ export type ErrorCode =
   | 'too_many_keys'
   | 'too_many_matches'
   | 'too_many_secrets'
+  | 'too_many_user_attributes'
   | 'unauthorized_client'
   | 'unsupported_grant_type'
   | 'unsupported_media_type'
@@ -3354,6 +3442,9 @@ export type ErrorCode =
   | 'uri_too_long'
   | 'use_change_password'
   | 'use_own_factors'
+  | 'user_attribute_in_use'
+  | 'user_attribute_not_found'
+  | 'user_attribute_taken'
   | 'user_code_unknown'
   | 'user_has_roles'
   | 'user_not_found'
@@ -4114,6 +4205,111 @@ export type Operations = {
     };
     result: {
       data: User;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Read your attributes */
+  'GET /api/v1/users/me/attributes': {
+    result: {
+      /** By name. An attribute without a value is absent. */
+      data: Record<string, unknown>;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Change your attributes */
+  'PATCH /api/v1/users/me/attributes': {
+    body: PatchAttributes;
+    result: {
+      /** By name. An attribute without a value is absent. */
+      data: Record<string, unknown>;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Read the attributes of a user */
+  'GET /api/v1/users/{user_id}/attributes': {
+    path: {
+      user_id: string;
+    };
+    result: {
+      /** By name. An attribute without a value is absent. */
+      data: Record<string, unknown>;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Change attributes of a user */
+  'PATCH /api/v1/users/{user_id}/attributes': {
+    path: {
+      user_id: string;
+    };
+    body: PatchAttributes;
+    result: {
+      /** By name. An attribute without a value is absent. */
+      data: Record<string, unknown>;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** List the attributes of users */
+  'GET /api/v1/user-attributes': {
+    query?: {
+      page?: number;
+      size?: number;
+    };
+    result: {
+      data: UserAttribute[];
+      pagination: Pagination;
+      message: string;
+    };
+  };
+  /** Declare an attribute of users */
+  'POST /api/v1/user-attributes': {
+    body: CreateUserAttribute;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
+    result: {
+      data: UserAttribute;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Read an attribute of users */
+  'GET /api/v1/user-attributes/{attribute_id}': {
+    path: {
+      attribute_id: string;
+    };
+    result: {
+      data: UserAttribute;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Change an attribute of users */
+  'PUT /api/v1/user-attributes/{attribute_id}': {
+    path: {
+      attribute_id: string;
+    };
+    body: UpdateUserAttribute;
+    result: {
+      data: UserAttribute;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Delete an attribute of users */
+  'DELETE /api/v1/user-attributes/{attribute_id}': {
+    path: {
+      attribute_id: string;
+    };
+    query?: {
+      /** True removes the values of users with it. Default: false. */
+      force?: boolean;
+    };
+    result: {
+      data: UserAttribute;
       /** A sentence for people. */
       message: string;
     };
@@ -5489,8 +5685,12 @@ export type Operations = {
         | 'invitation_accepted'
         | 'invitation_withdrawn'
         | 'user_updated'
+        | 'user_attributes_updated'
         | 'user_deleted'
         | 'user_roles_changed'
+        | 'user_attribute_created'
+        | 'user_attribute_updated'
+        | 'user_attribute_deleted'
         | 'role_created'
         | 'role_updated'
         | 'role_deleted'
@@ -5634,8 +5834,12 @@ export type Operations = {
         | 'invitation_accepted'
         | 'invitation_withdrawn'
         | 'user_updated'
+        | 'user_attributes_updated'
         | 'user_deleted'
         | 'user_roles_changed'
+        | 'user_attribute_created'
+        | 'user_attribute_updated'
+        | 'user_attribute_deleted'
         | 'role_created'
         | 'role_updated'
         | 'role_deleted'

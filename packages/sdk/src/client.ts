@@ -87,6 +87,7 @@ export type Client = {
   get: Calls<'GET'>;
   post: Calls<'POST'>;
   put: Calls<'PUT'>;
+  patch: Calls<'PATCH'>;
   delete: Calls<'DELETE'>;
   /** Resolves with the headers along with the result, such as the `etag` for a later `if-match`. */
   request<O extends Operation>(operation: O, ...args: Arguments<O>): Promise<Answer<ResultOf<O>>>;
@@ -176,6 +177,7 @@ function clientOf(settings: Settings, sendCall: Send): Client {
     get,
     post: resultOf('POST'),
     put: resultOf('PUT'),
+    patch: resultOf('PATCH'),
     delete: resultOf('DELETE'),
     request,
     pages,

@@ -53,6 +53,7 @@ import { roleAuthenticationRoutes } from './modules/roles/authentication-routes.
 import { roleRoutes } from './modules/roles/routes.ts';
 import { serviceAccountRoutes } from './modules/service-accounts/routes.ts';
 import { settingRoutes } from './modules/settings/routes.ts';
+import { userAttributeRoutes } from './modules/user-attributes/routes.ts';
 import { userRoutes } from './modules/users/routes.ts';
 import { userSessionRoutes } from './modules/users/sessions/session-routes.ts';
 import { AppError } from './platform/errors.ts';
@@ -165,6 +166,9 @@ export async function buildApp(deps: Deps): Promise<App> {
   await app.register(async (scope) => sessionRoutes(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => providerSignInRoutes(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => userRoutes(scope, deps), { prefix: '/api/v1/users' });
+  await app.register(async (scope) => userAttributeRoutes(scope, deps), {
+    prefix: '/api/v1/user-attributes',
+  });
   await app.register(async (scope) => identityRoutes(scope, deps), { prefix: '/api/v1/users' });
   await app.register(async (scope) => providerRoutes(scope, deps), { prefix: '/api/v1/auth/providers' });
   await app.register(async (scope) => serviceAccountRoutes(scope, deps), {

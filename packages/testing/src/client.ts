@@ -34,6 +34,7 @@ export type TestClient = {
   get(path: string, options?: RequestOptions): Promise<Answer>;
   post(path: string, json?: unknown, options?: RequestOptions): Promise<Answer>;
   put(path: string, json?: unknown, options?: RequestOptions): Promise<Answer>;
+  patch(path: string, json?: unknown, options?: RequestOptions): Promise<Answer>;
   delete(path: string, json?: unknown, options?: RequestOptions): Promise<Answer>;
   login(user: { email: string; password: string }): Promise<Answer>;
   /** The same browser against another instance. */
@@ -117,6 +118,7 @@ export function createClient(
     get: (path, options) => request('GET', path, options),
     post: withBody('POST'),
     put: withBody('PUT'),
+    patch: withBody('PATCH'),
     delete: withBody('DELETE'),
     async login({ email, password }) {
       const answer = await request('POST', '/api/v1/auth/login', {

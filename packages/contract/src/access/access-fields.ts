@@ -56,6 +56,7 @@ export function withOtherNames<T extends TProperties>(properties: T): T {
 /** What the operations of a record are about. */
 export type RecordKind =
   | 'user'
+  | 'user_attribute'
   | 'role'
   | 'role_group'
   | 'permission_group'
@@ -89,6 +90,7 @@ export const operationsThatSet: Readonly<Record<RecordKind, Partial<Record<Acces
     ...all(roleNames, 'POST /api/v1/users/{user_id}/roles'),
     ...all(permissionNames, ROLE_PERMISSIONS),
   },
+  user_attribute: all(permissionNames, ROLE_PERMISSIONS),
   role: all(permissionNames, ROLE_PERMISSIONS),
   role_group: {
     ...all(roleNames, 'POST /api/v1/role-groups/{group_id}/roles'),

@@ -85,6 +85,7 @@ export const errorCatalogue = {
   permission_group_not_found: [404, 'There is no permission group with this id.'],
   application_not_found: [404, 'There is no application with this id.'],
   api_resource_not_found: [404, 'There is no API resource with this id.'],
+  user_attribute_not_found: [404, 'There is no user attribute with this id.'],
   identity_not_found: [404, 'There is no such identity of this account.'],
   identity_provider_not_found: [404, 'There is no such identity provider, or it is not active.'],
   pending_identity_not_found: [
@@ -125,6 +126,12 @@ export const errorCatalogue = {
   role_in_use: [409, 'The role still has permissions, users or service accounts. Remove them first.'],
   too_many_secrets: [409, 'An application has at most 5 live secrets. Revoke one that is not used.'],
   api_resource_in_use: [409, 'An application has this API resource. Remove it there first.'],
+  user_attribute_in_use: [
+    409,
+    'Users have values of this attribute that the change would remove or not allow. See errors.',
+  ],
+  user_attribute_taken: [409, 'Another user has this value of a unique attribute.'],
+  too_many_user_attributes: [409, 'At most 100 attributes can be declared. Delete one that is not used.'],
   identity_taken: [409, 'This identity is connected to another account.'],
   last_sign_in_method: [
     409,

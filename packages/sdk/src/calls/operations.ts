@@ -2,7 +2,7 @@
 // operations.test.ts compares the two.
 import type { Operations } from '../api.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Operation = keyof Operations;
 
 /** The POST operations that create records. A pattern, because pages load it, and a list is longer. */

@@ -17,7 +17,7 @@ and fail with \`{"error": …, "error_description": …}\`.
 ## Sign in
 
 - Get a CSRF token: \`GET /api/v1/auth/csrf-token\`. Keep the cookie that it sets.
-- Send the token as \`X-CSRF-Token\` with every POST, PUT and DELETE. It is valid for 8 hours and only with this cookie.
+- Send the token as \`X-CSRF-Token\` with every POST, PUT, PATCH and DELETE. It is valid for 8 hours and only with this cookie.
 - \`POST /api/v1/auth/login\` returns an access token. Send it as \`Authorization: Bearer …\`.
 - When it has expired (401 \`token_expired\`), get the next one from \`/api/v1/auth/new_access_token\` (browsers: the
   refresh cookie is sent automatically) or \`/api/v1/auth/refresh\` (programs: exchange the refresh token).
@@ -36,6 +36,7 @@ Ids are UUIDs, timestamps are ISO 8601 in UTC.
 const tags: Readonly<Record<string, string>> = {
   Auth: 'Register, sign in, stay signed in, sign out.',
   Users: 'Accounts and their roles.',
+  'User attributes': 'What your products keep about people beside names.',
   'Service accounts': 'Programs that call the service, and their API keys.',
   'Api resources': 'APIs that access tokens of applications are made for.',
   'Identity providers': 'Issuers that people come from.',

@@ -4,6 +4,7 @@ import { type FailureShape, type JsonSchema, type RouteFacts, schemaOf } from '@
 import type { FastifySchema, RouteOptions } from 'fastify';
 import { AppError } from '../platform/errors.ts';
 import { inUnits, publicBody } from '../platform/http/bodies/body-limits.ts';
+import { MERGE_PATCH_TYPE } from '../platform/http/bodies/body-parsing.ts';
 import type { ErrorShape } from '../platform/http/error-shape.ts';
 import { FORM_TYPE } from '../platform/http/plugins/form-parsing.ts';
 import { type Requirement, requirementCodes } from '../platform/http/requirements.ts';
@@ -73,7 +74,9 @@ export function factsOf(route: RouteOptions, schema: FastifySchema): RouteFacts 
     answerHeaders: config.answerHeaders ?? {},
     cookies: { reads: config.cookies?.reads ?? [], sets: config.cookies?.sets ?? [] },
     body: optionalSchema(schema.body),
-    bodyType: config.form ? FORM_TYPE : 'application/json',
+    bodyTypes: config.form
+      ? [FORM_TYPE]
+      : ['application/json', ...(method === 'PATCH' ? [MERGE_PATCH_TYPE] : [])],
     params: optionalSchema(schema.params),
     query: optionalSchema(schema.querystring),
     answers: schemasByStatus(schema.response),

@@ -5,6 +5,12 @@ import type { ErrorCode } from '@castellan/contract/errors';
 export const constraintCodes: Readonly<Record<string, ErrorCode>> = {
   users_email_key: 'email_taken',
   users_external_id_key: 'external_id_taken',
+  user_attributes_name_key: 'name_taken',
+  user_attributes_created_by_id_fkey: 'conflict',
+  user_attribute_values_user_id_fkey: 'user_not_found',
+  user_attribute_values_attribute_id_fkey: 'user_attribute_in_use',
+  user_attribute_values_user_id_attribute_id_pkey: 'conflict',
+  user_attribute_values_attribute_id_key_key: 'user_attribute_taken',
   roles_name_key: 'name_taken',
   permissions_name_key: 'name_taken',
   role_groups_name_key: 'name_taken',

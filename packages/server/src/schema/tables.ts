@@ -691,6 +691,32 @@ export type Tables = {
     jti_hash: Buffer;
     expires_at: Timestamp;
   };
+  user_attribute_values: {
+    user_id: string;
+    attribute_id: string;
+    value: Json;
+    key: Buffer;
+    is_unique: boolean;
+  };
+  user_attributes: {
+    id: string;
+    name: string;
+    label: string;
+    description: string;
+    type: 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'url' | 'enum' | 'json';
+    values: string[] | null;
+    max_length: number | null;
+    unique: boolean;
+    searchable: boolean;
+    self: 'none' | 'read' | 'write';
+    required: boolean;
+    claims: boolean;
+    sensitive: boolean;
+    created_at: Defaulted<Timestamp>;
+    updated_at: Defaulted<Timestamp>;
+    created_by_id: string | null;
+    version: Defaulted<number>;
+  };
   user_changes: {
     id: string;
     created_at: Timestamp;

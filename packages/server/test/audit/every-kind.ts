@@ -166,6 +166,11 @@ async function administration(context: Context): Promise<void> {
   );
   await send('PUT', `/users/${user}`, { first_name: 'Ada', password: NEW_PASSWORD });
   await send('PUT', '/users/bulk-update', { user_ids: [user], updates: { last_name: 'Bell' } });
+  const attribute = { name: 'boot_size', label: 'Boot size', type: 'integer' };
+  const { id: attributeId } = (await send('POST', '/user-attributes', attribute)).body.data;
+  await send('PUT', `/user-attributes/${attributeId}`, { description: 'European' });
+  await send('PATCH', `/users/${user}/attributes`, { boot_size: 38 });
+  await send('DELETE', `/user-attributes/${attributeId}?force=true`);
   note('login', await service.client().login({ email: 'hiker@example.com', password: NEW_PASSWORD }));
   await send('DELETE', `/users/${user}/sessions`);
   await send('POST', `/users/${user}/unlock`);

@@ -33,6 +33,7 @@ const user = await make('users', { ...person(), role_id: [role] });
 const account = await make('service-accounts', { name: newName(), role_ids: [role] });
 const key = await make(`service-accounts/${account}/keys`, { name: 'one' });
 const resource = await make('api-resources', { identifier: 'https://fields.example.com', name: newName() });
+const attribute = await make('user-attributes', { name: 'fields', label: 'Fields', type: 'date' });
 const application = await make('applications', { client_id: 'fields', name: newName() });
 const newProvider = (): object => ({
   slug: newName('provider').toLowerCase(),
@@ -165,6 +166,16 @@ const writes: Record<string, Write> = {
     path: `api-resources/${resource}`,
     body: () => ({}),
   },
+  'POST /api/v1/user-attributes': {
+    method: 'POST',
+    path: 'user-attributes',
+    body: () => ({ name: newName('a').toLowerCase().replaceAll(/\W/g, '_'), label: 'A', type: 'date' }),
+  },
+  'PUT /api/v1/user-attributes/{attribute_id}': {
+    method: 'PUT',
+    path: `user-attributes/${attribute}`,
+    body: () => ({}),
+  },
   'POST /api/v1/identity-providers': {
     method: 'POST',
     path: 'identity-providers',
@@ -274,14 +285,14 @@ const documented = Object.entries<
 test('every write of an administered record is in this test', () => {
   const administered = documented.filter(
     ({ name, operation }) =>
-      /^(POST|PUT|PATCH|DELETE) \/api\/v1\/(users|roles|role-groups|permission-groups|permissions|service-accounts|applications|api-resources|identity-providers|access\/changes)\b/.test(
+      /^(POST|PUT|PATCH|DELETE) \/api\/v1\/(users|roles|role-groups|permission-groups|permissions|service-accounts|applications|api-resources|user-attributes|identity-providers|access\/changes)\b/.test(
         name,
       ) &&
       (!name.startsWith('DELETE') || operation.requestBody !== undefined) &&
       // Of oneself.
       !name.includes(' /api/v1/users/me') &&
-      // They take no field of the record.
-      !/\/(authentication|factors\/reset|claims-preview|test)$/.test(name),
+      // They take no field of the record. Attributes refuse whatever is not declared.
+      !/\/(attributes|authentication|factors\/reset|claims-preview|test)$/.test(name),
   );
   assert.ok(administered.length > 20);
   assert.deepEqual(

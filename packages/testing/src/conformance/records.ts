@@ -53,6 +53,11 @@ export async function existingRecords(
     client_id: 'castellan',
     client_auth: 'none',
   });
+  await client.post('/api/v1/user-attributes', {
+    name: `a_${account.body.data?.id.slice(-12)}`,
+    label: 'Attribute',
+    type: 'string',
+  });
   for (const path of ['role-groups', 'permission-groups']) {
     const parent = await client.post(`/api/v1/${path}`, { name: `Parent ${role}` });
     await client.post(`/api/v1/${path}`, { name: `Child ${role}`, parent_id: parent.body.data?.id });
@@ -90,6 +95,7 @@ export async function existingRecords(
     permission_group: await column(`select id as value from permission_groups ${newest}`),
     service_account: await column(`select id as value from service_accounts ${newest}`),
     application: await column(`select id as value from applications ${newest}`),
+    user_attribute: await column(`select id as value from user_attributes ${newest}`),
     api_resource: await column(`select id as value from api_resources ${newest}`),
     identity: await column(`select id as value from identities ${newest}`),
     identity_provider: await column(`select id as value from identity_providers ${newest}`),

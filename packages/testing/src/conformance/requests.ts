@@ -28,6 +28,7 @@ export type Kind =
   | 'application'
   | 'secret'
   | 'api_resource'
+  | 'user_attribute'
   | 'identity_provider'
   | 'access_grant'
   | 'identity'
@@ -63,6 +64,7 @@ function kindOf(field: string, path: string): Kind {
     [/^service_account_id$/, 'service_account'],
     [/^key_id$/, 'api_key'],
     [/^api_resource_id$/, 'api_resource'],
+    [/^attribute_id$/, 'user_attribute'],
     [/^provider_id$/, 'identity_provider'],
     [/^permission_group_ids$/, 'permission_group'],
     [/^application_id$/, 'application'],

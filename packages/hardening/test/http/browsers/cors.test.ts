@@ -126,7 +126,7 @@ scenario(
       assert.equal(status, 204);
       assert.equal(headers.get('access-control-allow-origin'), APP);
       assert.equal(headers.get('access-control-allow-credentials'), 'true');
-      assert.equal(headers.get('access-control-allow-methods'), 'GET, POST, PUT, DELETE');
+      assert.equal(headers.get('access-control-allow-methods'), 'GET, POST, PUT, PATCH, DELETE');
       const allowed = (headers.get('access-control-allow-headers') ?? '').split(', ');
       for (const name of ['authorization', 'content-type', 'x-csrf-token', 'x-request-id'])
         assert.ok(allowed.includes(name), name);

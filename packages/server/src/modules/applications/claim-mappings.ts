@@ -1,23 +1,10 @@
 // Which claims an application may be told beyond those of the scopes: none that has another meaning.
 // It must not compute a claim.
 import type { ClaimMapping } from '@castellan/contract/application-claims';
+import { isReservedClaim } from '../../platform/security/claim-names.ts';
 import { refusal } from './refusal.ts';
 
 const NAME = /^[\w.:/-]+$/;
-
-/**
- * Names that applications and libraries give a meaning: of JWTs and tokens (RFC 7519, 7662, 7800, 8693, 9068), of ID tokens and
- * users (OpenID Connect Core, 2 and 5.1; Back-Channel Logout, 2.4), and those that this service tells itself.
- */
-const reserved: ReadonlySet<string> = new Set(
-  `iss sub aud exp nbf iat jti
-  active username token_type client_id scope cnf act may_act authorization_details
-  nonce auth_time acr amr azp at_hash c_hash s_hash sid events toe txn sub_id sub_jwk _claim_names _claim_sources
-  name given_name family_name middle_name nickname preferred_username profile picture website email email_verified gender
-  birthdate zoneinfo locale phone_number phone_number_verified address updated_at
-  roles groups permissions entitlements __proto__`.split(/\s+/),
-);
-const OWN_PREFIX = '_castellan';
 
 /** A JSON object moves such members to its beginning. */
 const WHOLE_NUMBER = /^(?:0|[1-9]\d*)$/;
@@ -31,7 +18,7 @@ export function cleanMappings(mappings: readonly ClaimMapping[], field: string):
     const at = (member: string): string => `${field}.${index}.${member}`;
     if (!NAME.test(name))
       throw refusal(at('name'), 'invalid_name', 'must have letters, digits, and _ . : / - only');
-    if (reserved.has(name) || name.startsWith(OWN_PREFIX))
+    if (isReservedClaim(name))
       throw refusal(at('name'), 'reserved_name', 'has another meaning already; choose another name');
     if (names.has(name)) throw refusal(at('name'), 'duplicate', 'must be the name of one claim only');
     names.add(name);

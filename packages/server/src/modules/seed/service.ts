@@ -25,6 +25,7 @@ const groupDescriptions: Readonly<Record<string, string>> = {
   user: 'Reading a user, giving roles to one',
   users: 'Managing user accounts',
   self: 'The own account',
+  user_attribute: 'Managing the attributes of users',
   role: 'Managing roles',
   role_group: 'Managing role groups',
   permission_group: 'Managing permission groups',

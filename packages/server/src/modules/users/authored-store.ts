@@ -10,6 +10,7 @@ export async function hasCreatedRecords(tx: Tx, userId: string): Promise<boolean
       or exists (select from roles where created_by_id = ${userId})
       or exists (select from permissions where created_by_id = ${userId})
       or exists (select from service_accounts where created_by_id = ${userId})
+      or exists (select from user_attributes where created_by_id = ${userId})
       or exists (select from api_resources where created_by_id = ${userId})
       or exists (select from identity_providers where created_by_id = ${userId})
       or exists (select from applications where created_by_id = ${userId}) as has_created`.execute(tx);
@@ -28,12 +29,15 @@ export async function lockGroupsCreatedBy(tx: Tx, userId: string): Promise<void>
   );
 }
 
-/** Locks the service accounts, applications, API resources, identity providers, roles and permissions that the user created. Call it after locking the user's row. */
+/** Locks the service accounts, applications, user attributes, API resources, identity providers, roles and permissions that the user created. Call it after locking the user's row. */
 export async function lockGrantsCreatedBy(tx: Tx, userId: string): Promise<void> {
   await sql`select from service_accounts where created_by_id = ${userId} order by id for no key update`.execute(
     tx,
   );
   await sql`select from applications where created_by_id = ${userId} order by id for no key update`.execute(
+    tx,
+  );
+  await sql`select from user_attributes where created_by_id = ${userId} order by id for no key update`.execute(
     tx,
   );
   await sql`select from api_resources where created_by_id = ${userId} order by id for no key update`.execute(

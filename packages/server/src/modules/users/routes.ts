@@ -22,6 +22,7 @@ import { etagOfContent, sendEtag, type Versioned } from '../../platform/http/rec
 import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf, userCallerOf } from '../authz/caller.ts';
+import { attributeRoutes } from './attributes/routes.ts';
 import {
   createUser,
   previewUserUpdate,
@@ -49,6 +50,7 @@ export function userRoutes(app: App, deps: UserAdminDeps & InviteDeps & ResetDep
   accessRoutes(app, deps);
   factorRoutes(app, deps);
   invitationRoutes(app, deps);
+  attributeRoutes(app, deps);
 }
 
 function listRoutes(app: App, deps: UserAdminDeps): void {

@@ -66,6 +66,11 @@ export async function insertSuperuser(tx: Tx, user: NewUser): Promise<void> {
     .execute();
 }
 
+/** Gives the record a new version, because something that belongs to it changed. */
+export async function touchUser({ tx }: Entitled, id: string): Promise<void> {
+  await sql`update users set updated_at = now() where id = ${id}`.execute(tx);
+}
+
 /** Stores the language of the user's mails. Call it only for a request that proves the account. */
 export async function recordLanguage(tx: Tx, id: string, language: string): Promise<void> {
   await sql`

@@ -19,6 +19,7 @@ const types = [
   'service_account',
   'application',
   'api_resource',
+  'user_attribute',
   'identity_provider',
   'access',
   'signing_key',

@@ -40,6 +40,12 @@ export const errorTexts: Readonly<Record<string, string>> = {
   service_account_not_found: 'Dieses Dienstkonto gibt es nicht.',
   api_key_not_found: 'Diesen API-Schlüssel gibt es bei diesem Dienstkonto nicht.',
   application_not_found: 'Diese Anwendung gibt es nicht.',
+  user_attribute_not_found: 'Dieses Benutzerattribut gibt es nicht.',
+  user_attribute_in_use:
+    'Benutzer haben Werte dieses Attributs, die dadurch verloren gingen oder nicht mehr erlaubt wären.',
+  user_attribute_taken: 'Ein anderer Benutzer hat diesen Wert eines eindeutigen Attributs.',
+  too_many_user_attributes:
+    'Es kann höchstens 100 Attribute geben. Löschen Sie eines, das nicht verwendet wird.',
   api_resource_not_found: 'Diese API gibt es nicht.',
   provider_in_use: 'Mit diesem Anmeldedienst sind noch Konten verknüpft.',
   access_grant_not_found: 'Diesen Zugriff gibt es bei dieser Anwendung nicht mehr.',

@@ -6,7 +6,7 @@ import { vary } from '../accept.ts';
 import { decodedPath } from '../method-table.ts';
 import type { App } from '../server/server.ts';
 
-const METHODS = 'GET, POST, PUT, DELETE';
+const METHODS = 'GET, POST, PUT, PATCH, DELETE';
 /** The header parameters of the OpenAPI document, credentials, the type of the body, and the id of the request. */
 const requestHeaders = [
   'authorization',

@@ -1,0 +1,142 @@
+// SQL of the catalogue of user attributes.
+import type { PageQuery } from '@castellan/contract/common';
+import type { UserAttribute } from '@castellan/contract/user-attributes';
+import { type RawBuilder, sql } from 'kysely';
+import { offsetOf } from '../../platform/pages.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
+import type { Entitled } from '../authz/change.ts';
+import type { Definition } from './definition.ts';
+
+export type AttributeRow = Omit<UserAttribute, 'created_at' | 'updated_at'> &
+  Pick<Row<'user_attributes'>, 'created_at' | 'updated_at' | 'version'>;
+
+const columns = sql`
+  a.id, a.name, a.label, a.description, a.type, a."values", a.max_length, a."unique", a.searchable, a.self, a.required,
+  a.claims, a.sensitive, a.created_at, a.updated_at, a.created_by_id, a.version`;
+
+/** Of the whole catalogue: values are written beside one another, and the catalogue changes alone. */
+const LOCK = sql`hashtextextended('user attributes', 0)`;
+
+/** Keeps the catalogue as it is until the transaction ends. */
+export async function keepCatalogue(tx: Tx): Promise<void> {
+  await sql`select pg_advisory_xact_lock_shared(${LOCK})`.execute(tx);
+}
+
+/** Keeps everybody else from the catalogue and from writing values until the transaction ends. */
+export async function lockCatalogue(tx: Tx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
+}
+
+/** Returns all attributes, by name. */
+export async function findAttributes(db: Db | Tx): Promise<AttributeRow[]> {
+  const { rows } = await sql<AttributeRow>`
+    select ${columns} from user_attributes a order by a.name collate "C"`.execute(db);
+  return rows;
+}
+
+export async function findAttribute(db: Db | Tx, id: string): Promise<AttributeRow | undefined> {
+  const { rows } =
+    await sql<AttributeRow>`select ${columns} from user_attributes a where a.id = ${id}`.execute(db);
+  return rows[0];
+}
+
+/** Returns one page of attributes, sorted by name, and how many there are. */
+export async function listAttributes(
+  db: Db,
+  page: PageQuery,
+): Promise<{ total: number; rows: AttributeRow[] }> {
+  const { rows } = await sql<AttributeRow>`
+    select ${columns} from user_attributes a order by a.name collate "C"
+    limit ${page.size} offset ${offsetOf(page)}::bigint`.execute(db);
+  return { total: await countAttributes(db), rows };
+}
+
+export async function countAttributes(db: Db | Tx): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::integer as total from user_attributes`.execute(db);
+  return rows[0]?.total ?? 0;
+}
+
+export async function insertAttribute(
+  { tx }: Entitled,
+  attribute: Definition & { id: string; created_by_id: string | null },
+): Promise<void> {
+  await tx.insertInto('user_attributes').values(attribute).execute();
+}
+
+export async function updateAttribute({ tx }: Entitled, id: string, fields: Definition): Promise<void> {
+  await tx
+    .updateTable('user_attributes')
+    .set(({ fn }) => ({ ...fields, updated_at: fn<Date>('now') }))
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function deleteAttribute({ tx }: Entitled, id: string): Promise<void> {
+  await sql`delete from user_attributes where id = ${id}`.execute(tx);
+}
+
+export async function countValues(tx: Tx, id: string): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::integer as total from user_attribute_values where attribute_id = ${id}`.execute(tx);
+  return rows[0]?.total ?? 0;
+}
+
+export async function countValuesWithKeys(tx: Tx, id: string, keys: readonly Buffer[]): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::integer as total from user_attribute_values
+    where attribute_id = ${id} and key = any(${keys}::bytea[])`.execute(tx);
+  return rows[0]?.total ?? 0;
+}
+
+export async function countLongerValues(tx: Tx, id: string, length: number): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::integer as total from user_attribute_values
+    where attribute_id = ${id} and char_length(value #>> '{}') > ${length}`.execute(tx);
+  return rows[0]?.total ?? 0;
+}
+
+/** Returns how many users share their value with another one. */
+export async function countSharedValues(tx: Tx, id: string): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select coalesce(sum(users), 0)::integer as total from (
+      select count(*) as users from user_attribute_values where attribute_id = ${id} group by key having count(*) > 1
+    ) shared`.execute(tx);
+  return rows[0]?.total ?? 0;
+}
+
+/** How many rows one statement writes: a second of work at most, far below the time limit of a statement. */
+const BATCH = 20_000;
+
+/** Returns conditions on `user_attribute_values v` that share out the values of an attribute, each with at most `BATCH`. */
+async function* partsOf(tx: Tx, id: string): AsyncGenerator<RawBuilder<unknown>> {
+  let after: RawBuilder<unknown> = sql`true`;
+  for (;;) {
+    const { rows } = await sql<{ key: Buffer; user_id: string }>`
+      select v.key, v.user_id from user_attribute_values v where v.attribute_id = ${id} and ${after}
+      order by v.key, v.user_id limit 1 offset ${BATCH - 1}`.execute(tx);
+    const [last] = rows;
+    if (!last) {
+      yield sql`v.attribute_id = ${id} and ${after}`;
+      return;
+    }
+    const end = sql`(${last.key}::bytea, ${last.user_id}::uuid)`;
+    yield sql`v.attribute_id = ${id} and ${after} and (v.key, v.user_id) <= ${end}`;
+    after = sql`(v.key, v.user_id) > ${end}`;
+  }
+}
+
+/** Makes the database keep the values of the attribute unique, or no longer. */
+export async function setUnique({ tx }: Entitled, id: string, isUnique: boolean): Promise<void> {
+  for await (const part of partsOf(tx, id))
+    await sql`update user_attribute_values v set is_unique = ${isUnique} where ${part}`.execute(tx);
+}
+
+/** Removes all values of the attribute. Returns how many there were. */
+export async function deleteValues({ tx }: Entitled, id: string): Promise<number> {
+  let removed = 0n;
+  for await (const part of partsOf(tx, id))
+    removed +=
+      (await sql`delete from user_attribute_values v where ${part}`.execute(tx)).numAffectedRows ?? 0n;
+  return Number(removed);
+}
