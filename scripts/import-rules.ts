@@ -149,6 +149,7 @@ export const modules: Modules = {
     ],
   },
   'required-providers': { uses: [] },
+  'sign-in-ways': { uses: ['required-providers'] },
   auth: {
     uses: [
       'required-providers',
@@ -206,6 +207,7 @@ export const modules: Modules = {
   },
   'auth/second-factors/passkeys': {
     uses: [
+      'sign-in-ways',
       'audit',
       'sessions',
       'sessions/browser/cookie.ts',
@@ -393,6 +395,7 @@ export const modules: Modules = {
       'users/protection.ts',
       'users/store.ts',
       'required-providers',
+      'sign-in-ways',
       'auth/mails.ts',
       'auth/refresh-cookie.ts',
       'auth/warn.ts',

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
 import { signIn, startTestService } from '@castellan/testing/harness';
+import { assertRefused } from '@castellan/testing/http/fixture';
+import { addIdentity, addProvider } from '@castellan/testing/openid/providers';
 import {
   addPasskeyUser,
   age,
@@ -200,6 +202,66 @@ test('the last factor, removed twice at once: one removal, and nothing else', as
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 401]);
   assert.equal((await eventsOf(service, 'passkey_removed', user)).length, 1);
   assert.equal((await liveSessionIds(service, user.id)).length, 1);
+});
+
+const dropPassword = ({ id }: { id: string }) =>
+  service.sql('update users set password_hash = null where id = $1', [id]);
+
+test('the last way to sign in stays; a key that only follows a password goes', async () => {
+  const user = await addPasskeyUser(service);
+  const second = await register(user.client, newAuthenticator());
+  await dropPassword(user);
+  const removed = await user.client.delete(`${PASSKEYS}/${user.passkeyId}`);
+  assert.equal(removed.status, 200, removed.text);
+  keepTokens(user.client, removed);
+  const path = `${PASSKEYS}/${second.passkey.id}`;
+  assertRefused(await user.client.delete(path), 409, 'last_sign_in_method');
+  // The refusal has changed nothing.
+  assert.equal((await user.client.get('/api/v1/auth/factors')).body.data.passkeys.length, 1);
+  await addIdentity(service, await addProvider(service, { is_active: false }), user.id);
+  assertRefused(await user.client.delete(path), 409, 'last_sign_in_method');
+  await addIdentity(service, await addProvider(service), user.id);
+  assert.equal((await user.client.delete(path)).status, 200);
+
+  const key = await addPasskeyUser(service, { kind: 'security_key' });
+  await dropPassword(key);
+  assert.equal((await key.client.delete(`${PASSKEYS}/${key.passkeyId}`)).status, 200);
+});
+
+test('a passkey that signs in nobody alone is no way to sign in', async () => {
+  const off = await service.another({ PASSKEY_SIGN_IN: 'false' });
+  const user = await addPasskeyUser(service);
+  await dropPassword(user);
+  assert.equal((await user.client.at(off.url).delete(`${PASSKEYS}/${user.passkeyId}`)).status, 200);
+});
+
+test('of the two last ways to sign in, removed at once, one stays', async () => {
+  const provider = await addProvider(service);
+  for (let round = 0; round < 8; round += 1) {
+    const user = await addPasskeyUser(service);
+    const identity = await addIdentity(service, provider, user.id);
+    await dropPassword(user);
+    const paths = [`${PASSKEYS}/${user.passkeyId}`, `/api/v1/users/me/identities/${identity.id}`];
+    if (round % 2) paths.reverse();
+    const answers = await Promise.all(paths.map((path) => user.client.delete(path)));
+    // The removal of a passkey ends the session of the other request.
+    const seen = answers.map(({ status, body }) => body.code ?? status).toSorted();
+    assert.ok(['200 last_sign_in_method', '200 token_revoked'].includes(seen.join(' ')), seen.join(' '));
+    const [left] = await service.sql<{ ways: number }>(
+      `select ((select count(*) from passkeys where user_id = $1) + (select count(*) from identities where user_id = $1))::int
+       as ways`,
+      [user.id],
+    );
+    assert.equal(left?.ways, 1);
+  }
+  for (let round = 0; round < 4; round += 1) {
+    const user = await addPasskeyUser(service);
+    const second = await register(user.client, newAuthenticator());
+    await dropPassword(user);
+    const ids = [user.passkeyId, second.passkey.id];
+    const answers = await Promise.all(ids.map((id) => user.client.delete(`${PASSKEYS}/${id}`)));
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 401]);
+  }
 });
 
 test('an account has at most 20', async () => {

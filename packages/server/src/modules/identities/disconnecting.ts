@@ -2,20 +2,14 @@
 // It must not decide who may: own.ts and of-user.ts do.
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
-import { type PasskeySite, usableRpIds } from '../../platform/security/factors/passkey-site.ts';
 import type { Tx } from '../../schema/database.ts';
 import type { AccountMail } from '../auth/mails.ts';
 import { seenFrom, warn } from '../auth/warn.ts';
-import type { RequiredProviders } from '../required-providers/service.ts';
 import { revokeLiveSessions } from '../sessions/service.ts';
-import { deleteIdentity, findSessionsOf, keepIdentity, readOtherWays } from './store.ts';
+import { requireWayToSignIn, type SignInWaysDeps } from '../sign-in-ways/service.ts';
+import { deleteIdentity, findSessionsOf, keepIdentity } from './store.ts';
 
-export type DisconnectDeps = {
-  accountMail: AccountMail;
-  passkeySite: PasskeySite;
-  requiredProviders: RequiredProviders;
-  settings: { passkeySignIn: boolean };
-};
+export type DisconnectDeps = SignInWaysDeps & { accountMail: AccountMail };
 
 type Owner = { id: string; email: string };
 
@@ -46,11 +40,10 @@ export async function disconnect(
 ): Promise<Disconnected> {
   const found = await keepIdentity(tx, owner.id, identityId);
   if (!found) throw new AppError('identity_not_found');
-  if (keepsAnotherWay && !(await hasAnotherWay(tx, deps, owner, found.id)))
-    throw new AppError('last_sign_in_method');
   const sessionIds = await findSessionsOf(tx, { userId: owner.id, identityId: found.id });
   const [ended] = await revokeLiveSessions(tx, sessionIds, 'identity_disconnected', null);
   await deleteIdentity(tx, found.id);
+  if (keepsAnotherWay) await requireWayToSignIn(tx, deps, owner);
   await warn(tx, deps, 'identity_disconnected', {
     ...seenFrom(client, owner.email, found.now),
     provider: found.name,
@@ -68,17 +61,4 @@ export async function disconnect(
       },
     },
   };
-}
-
-/** A password is no way to sign in where the domain of the address requires a provider. */
-async function hasAnotherWay(
-  tx: Tx,
-  { passkeySite, requiredProviders, settings }: DisconnectDeps,
-  { id: userId, email }: Owner,
-  identityId: string,
-): Promise<boolean> {
-  const rpIds = settings.passkeySignIn ? usableRpIds(passkeySite) : [];
-  const ways = await readOtherWays(tx, { userId, identityId, rpIds });
-  const isPasswordOpen = requiredProviders.find(email) === undefined;
-  return (ways.has_password && isPasswordOpen) || ways.has_passkey || ways.has_identity;
 }

@@ -1,7 +1,6 @@
 // SQL of identities as people and administrators see and end them. The sign-in by one is in modules/provider-sign-in.
 // What ends an identity must hold the lock of its user's row, so that of two ends at once the second sees the first.
 import { sql } from 'kysely';
-import { onlyRow } from '../../platform/db/sql.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 
 type Identity = Row<'identities'>;
@@ -47,29 +46,6 @@ export async function keepIdentity(tx: Tx, userId: string, id: string): Promise<
     from identities i join identity_providers p on p.id = i.provider_id
     where i.id = ${id} and i.user_id = ${userId} for share of p`.execute(tx);
   return rows[0];
-}
-
-type OtherWays = { has_password: boolean; has_passkey: boolean; has_identity: boolean };
-
-/**
- * Returns how the account can sign in without this identity. `rpIds`: of the passkeys that sign in alone here. An identity counts
- * while its provider is active and takes the account.
- */
-export async function readOtherWays(
-  tx: Tx,
-  { userId, identityId, rpIds }: { userId: string; identityId: string; rpIds: readonly string[] },
-): Promise<OtherWays> {
-  const answer = await sql<OtherWays>`
-    select u.password_hash is not null as has_password,
-      exists (
-        select from passkeys k
-        where k.user_id = u.id and k.kind = 'passkey' and k.rp_id = any(${rpIds}::text[])) as has_passkey,
-      exists (
-        select from identities i join identity_providers p on p.id = i.provider_id
-        where i.user_id = u.id and i.id <> ${identityId} and p.is_active
-          and (p.allow_superusers or not u.is_superuser)) as has_identity
-    from users u where u.id = ${userId}`.execute(tx);
-  return onlyRow(answer);
 }
 
 /** Returns the ids of the sessions that began with the identity and were not ended one by one. */

@@ -96,9 +96,9 @@ export async function deletePasskey(
   tx: Tx,
   userId: string,
   id: string,
-): Promise<Pick<Columns, 'name' | 'kind'> | undefined> {
-  const { rows } = await sql<Pick<Columns, 'name' | 'kind'>>`
-    delete from passkeys where id = ${id} and user_id = ${userId} returning name, kind`.execute(tx);
+): Promise<Pick<Columns, 'name' | 'kind' | 'rp_id'> | undefined> {
+  const { rows } = await sql<Pick<Columns, 'name' | 'kind' | 'rp_id'>>`
+    delete from passkeys where id = ${id} and user_id = ${userId} returning name, kind, rp_id`.execute(tx);
   return rows[0];
 }
 

@@ -32,6 +32,7 @@ import {
   requireFresh,
   useChallenge,
 } from '../../../factors/service.ts';
+import { requireWayToSignIn, signsInAlone } from '../../../sign-in-ways/service.ts';
 import {
   type Changed,
   type Ended,
@@ -187,7 +188,7 @@ export async function changePasskeyName(
   return passkeyOf(deps.passkeySite, row);
 }
 
-/** Throws `factor_not_found` (404). */
+/** Throws `factor_not_found` (404), and `last_sign_in_method` (409) for the last way to sign in. */
 export async function removePasskey(
   deps: SecondFactorDeps,
   caller: UserCaller,
@@ -199,9 +200,13 @@ export async function removePasskey(
     await requireFresh(tx, deps, principal);
     const removed = await deletePasskey(tx, principal.id, id);
     if (!removed) throw new AppError('factor_not_found');
+    const { name, kind } = removed;
+    // A key that only follows a password is no way to sign in.
+    if (signsInAlone(deps, removed))
+      await requireWayToSignIn(tx, deps, { id: principal.id, email: held.locked.email });
     const eventOf = (ended: number) =>
-      ownEvent(caller, 'passkey_removed', { passkey_id: id, ...removed, sessions_ended: ended });
-    return factorRemoved(tx, deps, caller, { held, eventOf, factor: removed.name });
+      ownEvent(caller, 'passkey_removed', { passkey_id: id, name, kind, sessions_ended: ended });
+    return factorRemoved(tx, deps, caller, { held, eventOf, factor: name });
   });
   return presentChange(deps, caller, outcome);
 }

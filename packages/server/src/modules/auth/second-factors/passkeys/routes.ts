@@ -209,12 +209,12 @@ function ownPasskeyRoutes(
       openTo: ['second_factor'],
       fresh: true,
       cookies: { sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
-      errors: ['factor_not_found', 'rate_limited'],
+      errors: ['factor_not_found', 'last_sign_in_method', 'rate_limited'],
     },
     schema: {
       summary: 'Remove one of your passkeys or security keys',
       description:
-        'Ends every other session, all trust in devices and every sign-in that waits. With the last factor, the recovery codes go.',
+        'Ends every other session, all trust in devices and every sign-in that waits. With the last factor, the recovery codes go. Refused if there would be no other way to sign in.',
       params: PasskeyParams,
       response: { 200: ChangedFactorsEnvelope },
     },
