@@ -1,5 +1,5 @@
 // Settings: how long sessions and tokens last.
-import { flag, flagOr, integer, number, setting } from '../platform/config/config.ts';
+import { flag, flagOr, integer, number, orOff, setting } from '../platform/config/config.ts';
 
 export const sessionsSettings = {
   accessTokenMinutes: setting(
@@ -13,6 +13,18 @@ export const sessionsSettings = {
     number(0.0001, 365),
     'Lifetime of a refresh token, in days.',
     { default: '7' },
+  ),
+  sessionMaxDays: setting(
+    'SESSION_MAX_DAYS',
+    number(0, 3_650),
+    'How long after its sign-in a session ends, however often it is refreshed, in days. No token of it is valid for longer. 0: never.',
+    { default: '90' },
+  ),
+  sessionIdleMinutes: setting(
+    'SESSION_IDLE_MINUTES',
+    orOff(integer(1, 525_600)),
+    'How long after its last refresh a session ends, in minutes, or `off`. Access tokens then last at most half as long, so that clients in use refresh in time.',
+    { default: 'off' },
   ),
   refreshReuseSeconds: setting(
     'REFRESH_REUSE_INTERVAL',

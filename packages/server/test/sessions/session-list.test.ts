@@ -96,6 +96,10 @@ test('a refresh updates last_used_at, and a rotation also updates expires_at', a
      where id = $1`,
     [idOf(client)],
   );
+  await service.sql(
+    `update session_tokens set expires_at = expires_at - interval '1 hour' where session_id = $1 and kind = 'refresh'`,
+    [idOf(client)],
+  );
   const times = async () => {
     const [session] = (await client.get(PATH)).body.data;
     return { used: Date.parse(session.last_used_at), ends: Date.parse(session.expires_at) };

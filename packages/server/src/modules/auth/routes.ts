@@ -22,7 +22,7 @@ import { userCallerOf } from '../authz/caller.ts';
 import { BROWSER_COOKIE, clearBrowserCookie, setBrowserCookie } from '../sessions/browser/cookie.ts';
 import { type RefreshDeps, refreshSession } from '../sessions/refresh.ts';
 import { logout, logoutEverywhere, type SignOutUpstream } from '../sessions/service.ts';
-import { refreshLifetimeSeconds } from '../sessions/tokens.ts';
+import { cookieLifetimeSeconds } from '../sessions/tokens.ts';
 import { type AccountDeps, accountRoutes } from './account-routes.ts';
 import type { IssuedTokens } from './devices/begin-session.ts';
 import { DEVICE_COOKIE, visitorOf } from './devices/cookie.ts';
@@ -51,7 +51,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
   const { settings } = deps;
   const isHttps = settings.publicUrl.startsWith('https:');
   const setCookie = (reply: FastifyReply, token: string): void =>
-    setRefreshCookie(reply, settings, token, refreshLifetimeSeconds(settings));
+    setRefreshCookie(reply, settings, token, cookieLifetimeSeconds(settings));
 
   /** Sets the cookies and returns the tokens for the response of login and change_password. */
   const signedIn = (reply: FastifyReply, tokens: IssuedTokens) => {

@@ -7,10 +7,13 @@ import type { ContextColumns } from '../../schema/token-context.ts';
 import { isOfTrustedKey } from './revoked-keys.ts';
 
 export type ListedToken = Pick<Row<'sessions'>, 'origin_address' | 'other_origin_address'> &
-  Pick<Row<'session_tokens'>, 'key_id'> &
+  Pick<Row<'session_tokens'>, 'key_id' | 'expires_at'> &
   ContextColumns & {
     session_id: Row<'sessions'>['id'];
     now: Date;
+    /** When the session began. */
+    began: Date;
+    session_expires_at: Date;
     /** The token has a successor. */
     exchanged: boolean;
     /** Exchanged longer ago than the reuse interval. */
@@ -41,7 +44,7 @@ export async function findListedToken(
     where b.user_id = t.user_id and b.token_hash = ${browserHash} and b.kind = 'browser' and b.session_id = t.session_id
       and b.expires_at > now() and b.key_id <> all (array(select key_id from revoked_signing_keys)))`;
   const { rows } = await sql<ListedToken>`
-    select s.id as session_id, s.origin_address, s.other_origin_address, t.acr, t.amr, t.auth_time, t.key_id, now() as now, t.successor_jti is not null as exchanged,
+    select s.id as session_id, s.origin_address, s.other_origin_address, t.acr, t.amr, t.auth_time, t.key_id, t.expires_at, now() as now, s.created_at as began, s.expires_at as session_expires_at, t.successor_jti is not null as exchanged,
            ${browserHash ? hasBrowser : sql`false`} as has_browser,
            coalesce(t.rotated_at <= clock_timestamp() - make_interval(secs => ${reuseSeconds}), false) as reused
     from session_tokens t cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
@@ -98,20 +101,16 @@ export async function markRotated(
 }
 
 /**
- * Sets time and address of the last use, the expiry unless `expiresAt` is null, and the origin of the other address family unless
+ * Sets time and address of the last use, the expiry, and the origin of the other address family unless
  * `otherOrigin` is null or the session has one.
  */
 export async function touchSession(
   tx: Tx,
   { userId, sessionId }: { userId: string; sessionId: string },
-  {
-    address,
-    otherOrigin,
-    expiresAt,
-  }: { address: string; otherOrigin: string | null; expiresAt: Date | null },
+  { address, otherOrigin, expiresAt }: { address: string; otherOrigin: string | null; expiresAt: Date },
 ): Promise<void> {
   await sql`
-    update sessions set last_used_at = clock_timestamp(), last_address = ${address}, expires_at = coalesce(${expiresAt}, expires_at),
+    update sessions set last_used_at = clock_timestamp(), last_address = ${address}, expires_at = ${expiresAt},
       other_origin_address = coalesce(other_origin_address, ${otherOrigin})
     where id = ${sessionId} and user_id = ${userId}`.execute(tx);
 }

@@ -22,15 +22,19 @@ import {
 } from './refresh-store.ts';
 import type { SessionDeps } from './service.ts';
 import { insertTokens, revokeSessions } from './store.ts';
-import { createToken, rewriteToken } from './tokens.ts';
+import { createToken, endUnlessRefreshed, lastEndOf, rewriteToken } from './tokens.ts';
 
 export type RefreshDeps = SessionDeps & {
   /** Limits parallel exchanges of one session, because each would hold a connection while waiting for the row lock. */
   exchangeGate: Gate;
 };
 
+/** The refusals that are events of their own. */
+const securityEvents = ['refresh_origin_network_mismatch', 'refresh_token_reuse'] as const;
+type SecurityEvent = (typeof securityEvents)[number];
+
 type Refused = {
-  refused: 'unknown' | 'refresh_origin_network_mismatch' | 'refresh_token_reuse';
+  refused: 'unknown' | 'session_expired' | SecurityEvent;
   userId: string | null;
   details: Record<string, unknown>;
 };
@@ -173,7 +177,8 @@ async function exchange(
   // The row lock decides between two that are the first of their family: the second one reads what the first one left.
   const otherOrigin = isFirstOfFamily(deps.settings, client, token) ? client.address : null;
   const use = { address: client.address, otherOrigin };
-  const about = { userId, sessionId, now: token.now, context: contextIn(token) };
+  const { now, began } = token;
+  const about = { userId, sessionId, now, began, context: contextIn(token) };
   const access = createToken(deps, 'access', about);
   const answer = { userId, sessionId, accessToken: access.text, isNewOrigin: otherOrigin !== null };
   if (rotate && !token.exchanged) {
@@ -183,7 +188,8 @@ async function exchange(
       reuseSeconds: deps.settings.refreshReuseSeconds,
       isNewKey: successor.row.key_id !== token.key_id,
     });
-    await touchSession(tx, presented, { ...use, expiresAt: successor.row.expires_at });
+    const end = endUnlessRefreshed(deps.settings, { now, began, tokenEnd: successor.row.expires_at });
+    await touchSession(tx, presented, { ...use, expiresAt: end });
     return { ...answer, refreshToken: successor.text };
   }
   const refreshToken = rotate ? await writeSuccessorAgain(tx, deps, { userId, sessionId, hash }) : text;
@@ -193,7 +199,10 @@ async function exchange(
       ? createBrowserToken(deps, client, { ...about, keyId: token.key_id })
       : undefined;
   await insertTokens(tx, about, { access: access.row, browser: begun });
-  await touchSession(tx, presented, { ...use, expiresAt: null });
+  // The session lasts as long as the longest of its refresh tokens.
+  const tokenEnd = token.expires_at > token.session_expires_at ? token.expires_at : token.session_expires_at;
+  const end = endUnlessRefreshed(deps.settings, { now, began, tokenEnd });
+  await touchSession(tx, presented, { ...use, expiresAt: end });
   return { ...answer, refreshToken, ...(begun && { browserToken: begun.text }) };
 }
 
@@ -216,13 +225,17 @@ function faultOf(deps: SessionDeps, client: Client, userId: string, token: Liste
       details: { session_id, origin_address: origin },
     };
   if (token.reused) return { refused: 'refresh_token_reuse', userId, details: { session_id } };
+  // Of tokens that were issued before SESSION_MAX_DAYS was what it is: later ones expire in time.
+  const end = lastEndOf(deps.settings, token.began);
+  if (end && end <= token.now) return { refused: 'session_expired', userId, details: { session_id } };
   return null;
 }
 
 async function recordRefusal(deps: SessionDeps, client: Client, outcome: Refused): Promise<void> {
   const about = { actorId: outcome.userId, resourceId: outcome.userId ?? '' };
-  if (outcome.refused !== 'unknown')
-    await recordEvent(deps, client, { action: outcome.refused, ...about, details: outcome.details });
+  const event = securityEvents.find((one) => one === outcome.refused);
+  if (event !== undefined)
+    await recordEvent(deps, client, { action: event, ...about, details: outcome.details });
   await recordBounded(deps, client, {
     action: 'refresh_failed',
     ...about,

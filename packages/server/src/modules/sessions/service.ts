@@ -41,7 +41,14 @@ import {
   type SessionOrigin,
 } from './store.ts';
 import type { LiveToken, TokenLookup } from './token-lookup.ts';
-import { accessAudience, createToken, type TokenSettings } from './tokens.ts';
+import {
+  accessAudience,
+  createToken,
+  endUnlessRefreshed,
+  lastEndOf,
+  limitOf,
+  type TokenSettings,
+} from './tokens.ts';
 
 export {
   type Context,
@@ -113,7 +120,7 @@ export async function startSession(
   client: Client,
 ): Promise<{ tokens: SessionTokens; revoked: string[]; record: UserRow }> {
   const sessionId = newId();
-  const about = { userId, sessionId, now, context };
+  const about = { userId, sessionId, now, began: now, context };
   const access = createToken(deps, 'access', about);
   const refresh = createToken(deps, 'refresh', about);
   const browser = createBrowserToken(deps, client, { ...about, keyId: refresh.row.key_id });
@@ -126,7 +133,7 @@ export async function startSession(
     origin_address: client.address,
     origin_network: networkOf(client.address),
     user_agent: client.userAgent,
-    expires_at: refresh.row.expires_at,
+    expires_at: endUnlessRefreshed(deps.settings, { ...about, tokenEnd: refresh.row.expires_at }),
   };
   const tokens = { access: access.row, refresh: refresh.row, browser };
   // What ends the sessions of a provider does not lock their users: it waits for this one, and then sees it.
@@ -143,6 +150,15 @@ export async function startSession(
   };
 }
 
+/** What new tokens of a live session are about. `began`: when the session began. */
+type Going = { userId: string; sessionId: string; now: Date; began: Date; context: Context | null };
+
+/** Throws `token_revoked` for a session that is older than SESSION_MAX_DAYS: a longer limit was in force when it was last refreshed. */
+function requireTimeLeft({ settings }: SessionDeps, { now, began }: Going): void {
+  const end = lastEndOf(settings, began);
+  if (end && end <= now) throw new AppError('token_revoked');
+}
+
 /**
  * Adds tokens to a live session, which the caller has locked, and ends the oldest refresh tokens beyond four: a session
  * has some with different contexts, but not any number.
@@ -151,14 +167,16 @@ export async function addTokens(
   tx: Tx,
   deps: SessionDeps,
   client: Client,
-  about: { userId: string; sessionId: string; now: Date; context: Context | null },
+  about: Going,
 ): Promise<SessionTokens> {
+  requireTimeLeft(deps, about);
   const { userId, sessionId } = about;
   const access = createToken(deps, 'access', about);
   const refresh = createToken(deps, 'refresh', about);
   const browser = createBrowserToken(deps, client, { ...about, keyId: refresh.row.key_id });
   await insertTokens(tx, { userId, sessionId }, { access: access.row, refresh: refresh.row, browser });
-  await endOldestRefreshTokens(tx, { userId, sessionId, limit: MAX_REFRESH_TOKENS });
+  const end = { ofToken: refresh.row.expires_at, ofSession: limitOf(deps.settings, about) };
+  await endOldestRefreshTokens(tx, { userId, sessionId }, { limit: MAX_REFRESH_TOKENS, end });
   return textsOf(sessionId, { access, refresh, browser });
 }
 
@@ -170,8 +188,9 @@ export async function addBrowserToken(
   tx: Tx,
   deps: SessionDeps,
   client: Client,
-  about: { userId: string; sessionId: string; now: Date; context: Context },
+  about: Going,
 ): Promise<string | undefined> {
+  requireTimeLeft(deps, about);
   const { userId, sessionId } = about;
   const replaced = presentedTo(deps, client, userId)?.presented?.hash;
   const keyId = replaced && (await findBrowserKey(tx, { userId, sessionId }, replaced));
@@ -198,7 +217,7 @@ const MAX_REFRESH_TOKENS = 4;
  * this call's token, never more. Trust in a device has ended by then.
  */
 export function renewed(
-  { proof, device_id: deviceId, ...origin }: HeldSession,
+  { proof, device_id: deviceId, created_at: _began, ...origin }: HeldSession,
   { record }: { record: ContextColumns },
 ): Pick<Beginning, 'proof' | 'context' | 'deviceId' | 'origin'> {
   const kept = proof !== null && isProof(proof) ? proof : 'password';

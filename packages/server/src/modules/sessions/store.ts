@@ -144,12 +144,13 @@ export async function insertBrowserToken(tx: Tx, about: OfSession, browser: Brow
 }
 
 /**
- * Keeps the session's newest refresh tokens, with the session for as long as the newest of them. The clean-up keeps the rows of
+ * Keeps the session's newest refresh tokens, with the session for as long as the newest of them, at most until `end.ofSession`. The clean-up keeps the rows of
  * the others until their signed expiry: without a row, a token counts as exchanged, and its use would end the session.
  */
 export async function endOldestRefreshTokens(
   tx: Tx,
-  { userId, sessionId, limit }: { userId: string; sessionId: string; limit: number },
+  { userId, sessionId }: OfSession,
+  { limit, end }: { limit: number; end: { ofToken: Date; ofSession: Date | null } },
 ): Promise<void> {
   await sql`
     with live as (
@@ -158,7 +159,8 @@ export async function endOldestRefreshTokens(
       where user_id = ${userId} and session_id = ${sessionId} and kind = 'refresh' and expires_at > now()
         and rotated_at is null
     ), kept as (
-      update sessions set expires_at = greatest(expires_at, (select max(expires_at) from live))
+      update sessions set expires_at = least(
+        greatest(expires_at, ${end.ofToken}::timestamptz), ${end.ofSession}::timestamptz)
       where id = ${sessionId} and user_id = ${userId}
     )
     update session_tokens t set signed_expires_at = t.expires_at, expires_at = now() from live
@@ -284,7 +286,7 @@ export async function endEpochs(
   return rows;
 }
 
-export type HeldSession = Pick<Row<'sessions'>, 'proof' | 'device_id'> & SessionOrigin;
+export type HeldSession = Pick<Row<'sessions'>, 'proof' | 'device_id' | 'created_at'> & SessionOrigin;
 
 /**
  * Locks the session and returns how it began; undefined if it is not live. It stays live while the transaction also holds the
@@ -296,7 +298,7 @@ export async function lockLiveSession(
   sessionId: string,
 ): Promise<HeldSession | undefined> {
   const { rows } = await sql<HeldSession>`
-    select s.proof, s.device_id, s.identity_id, s.provider_sid, s.provider_id_token_sealed
+    select s.proof, s.device_id, s.created_at, s.identity_id, s.provider_sid, s.provider_id_token_sealed
     from sessions s join users u on u.id = s.user_id
     where s.id = ${sessionId} and s.user_id = ${userId} and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
     for no key update of s`.execute(tx);

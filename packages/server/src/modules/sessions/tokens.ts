@@ -6,7 +6,14 @@ import { type Context, type ContextColumns, columnsOf, contextIn } from '../../s
 import type { KeyRing } from './key-ring.ts';
 import type { NewToken } from './store.ts';
 
-export type TokenSettings = { publicUrl: string; accessTokenMinutes: number; refreshTokenDays: number };
+export type TokenSettings = {
+  publicUrl: string;
+  accessTokenMinutes: number;
+  refreshTokenDays: number;
+  /** 0: no limit. */
+  sessionMaxDays: number;
+  sessionIdleMinutes: number | null;
+};
 
 export const accessAudience = (settings: { publicUrl: string }): string => settings.publicUrl;
 /** Only this service accepts refresh tokens. */
@@ -16,8 +23,48 @@ const refreshAudience = (settings: { publicUrl: string }): string =>
 export const refreshLifetimeSeconds = (settings: TokenSettings): number =>
   Math.round(settings.refreshTokenDays * 86_400);
 
-/** `context`: null for a token of a session that began with a password, from when it began. */
-type About = { userId: string; sessionId: string; now: Date; context: Context | null };
+/** Returns how long browsers keep the cookies of a session. */
+export const cookieLifetimeSeconds = (settings: TokenSettings): number => {
+  const longest = refreshLifetimeSeconds(settings);
+  return settings.sessionMaxDays === 0
+    ? longest
+    : Math.min(longest, Math.max(1, Math.round(settings.sessionMaxDays * 86_400)));
+};
+
+/** Returns when a session that began at `began` ends at the latest, in whole seconds; undefined if nothing limits it. */
+export const lastEndOf = ({ sessionMaxDays }: TokenSettings, began: Date): Date | undefined =>
+  sessionMaxDays === 0
+    ? undefined
+    : new Date(Math.floor(began.getTime() / 1_000 + sessionMaxDays * 86_400) * 1_000);
+
+/** Returns when a session that is refreshed now ends unless it is refreshed again, apart from its tokens; null if nothing limits it. */
+export function limitOf(settings: TokenSettings, { now, began }: { now: Date; began: Date }): Date | null {
+  const { sessionIdleMinutes: idle } = settings;
+  const idleEnd = idle === null ? undefined : new Date(now.getTime() + idle * 60_000);
+  const lastEnd = lastEndOf(settings, began);
+  return idleEnd === undefined && lastEnd === undefined ? null : earliest([idleEnd, lastEnd]);
+}
+
+/** As `limitOf`, with its refresh token, which expires at `tokenEnd`. */
+export const endUnlessRefreshed = (
+  settings: TokenSettings,
+  about: { now: Date; began: Date; tokenEnd: Date },
+): Date => earliest([about.tokenEnd, limitOf(settings, about) ?? undefined]);
+
+const earliest = (times: readonly (Date | undefined)[]): Date =>
+  new Date(Math.min(...times.map((time) => time?.getTime() ?? Number.POSITIVE_INFINITY)));
+
+/**
+ * `began`: when the session began, which limits the token. `context`: null for a token of a session that began with a password, from
+ * when it began.
+ */
+type About = { userId: string; sessionId: string; now: Date; began: Date; context: Context | null };
+
+/** Half of SESSION_IDLE_MINUTES at most: clients refresh when a token has expired, and that must not be too late. */
+function accessLifetimeSeconds({ accessTokenMinutes, sessionIdleMinutes }: TokenSettings): number {
+  const minutes = Math.min(accessTokenMinutes, (sessionIdleMinutes ?? Number.POSITIVE_INFINITY) / 2);
+  return Math.max(1, Math.round(minutes * 60));
+}
 
 /**
  * Returns a new token and the allowlist row that makes it valid. Times are whole seconds, in the JWT and in the row.
@@ -30,12 +77,10 @@ export function createToken(
   const { id: keyId, signer } = deps.keyRing.current();
   const issuedAt = Math.floor(about.now.getTime() / 1_000);
   const lifetime =
-    kind === 'access'
-      ? Math.max(1, Math.round(deps.settings.accessTokenMinutes * 60))
-      : refreshLifetimeSeconds(deps.settings);
+    kind === 'access' ? accessLifetimeSeconds(deps.settings) : refreshLifetimeSeconds(deps.settings);
   const times = {
     issued_at: new Date(issuedAt * 1_000),
-    expires_at: new Date((issuedAt + lifetime) * 1_000),
+    expires_at: earliest([new Date((issuedAt + lifetime) * 1_000), lastEndOf(deps.settings, about.began)]),
   };
   const jti = newId();
   const row = { jti, ...times, ...columnsOf(about.context) };

@@ -89,6 +89,18 @@ export const flag = (value: string): boolean => {
   throw new Error(`is "${value}"; write true or false`);
 };
 
+/** Reads a value; null for `off`. */
+export const orOff =
+  <T>(read: (value: string) => T) =>
+  (value: string): T | null => {
+    if (value.toLowerCase() === 'off') return null;
+    try {
+      return read(value);
+    } catch (error) {
+      throw new Error(`${errorMessage(error)}, or off`);
+    }
+  };
+
 /** Reads true, false or `third`. */
 export const flagOr =
   <const T extends string>(third: T) =>

@@ -37,6 +37,7 @@ export async function proveInBrowser(
       userId: principal.id,
       sessionId: principal.session.id,
       now: held.locked.now,
+      began: held.session.created_at,
       context,
     });
     if (token === undefined) throw new AppError('browser_session_required');

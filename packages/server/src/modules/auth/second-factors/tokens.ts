@@ -63,5 +63,6 @@ export const goOn = (
     userId: principal.id,
     sessionId: principal.session.id,
     now: held.locked.now,
+    began: held.session.created_at,
     context,
   });

@@ -153,7 +153,7 @@ export function createIdToken(deps: ApplicationTokenDeps, parts: IdTokenParts): 
     sub: subjectIn(grant),
     aud: application.client_id,
     iat: issuedAt,
-    exp: issuedAt + application.id_token_seconds,
+    exp: inSeconds(timesOf(grant, application.id_token_seconds).times.expires_at),
     auth_time: inSeconds(grant.auth_time),
     acr: grant.acr,
     amr: grant.amr,

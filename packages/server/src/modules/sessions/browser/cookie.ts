@@ -9,7 +9,7 @@ import {
   setOwnCookie,
 } from '../../../platform/http/plugins/cookies.ts';
 import { tokenHash } from '../../../platform/security/jwt.ts';
-import { refreshLifetimeSeconds, type TokenSettings } from '../tokens.ts';
+import { cookieLifetimeSeconds, type TokenSettings } from '../tokens.ts';
 
 /** Without what goes before it: see `cookieSettingsOf`. */
 export const BROWSER_COOKIE = 'castellan_sso';
@@ -67,7 +67,7 @@ export function setBrowserCookie(
     reply,
     cookieSettingsOf(settings),
     { name: BROWSER_COOKIE, value },
-    { ...attributesOf(settings), maxAgeSeconds: refreshLifetimeSeconds(settings) },
+    { ...attributesOf(settings), maxAgeSeconds: cookieLifetimeSeconds(settings) },
   );
 }
 

@@ -7,7 +7,7 @@ import { tokenHash } from '../../../platform/security/jwt.ts';
 import { type Context, columnsOf, inSeconds } from '../../../schema/token-context.ts';
 import type { KeyRing } from '../key-ring.ts';
 import type { NewToken } from '../store.ts';
-import { refreshLifetimeSeconds, type TokenSettings } from '../tokens.ts';
+import { lastEndOf, refreshLifetimeSeconds, type TokenSettings } from '../tokens.ts';
 import { type BrowserCookieSettings, type PresentedBrowser, readBrowserCookie } from './cookie.ts';
 
 export type BrowserDeps = {
@@ -44,7 +44,7 @@ export function presentedTo(
 export function createBrowserToken(
   deps: BrowserDeps,
   client: Client,
-  about: { userId: string; now: Date; context: Context | null; keyId: string },
+  about: { userId: string; now: Date; began: Date; context: Context | null; keyId: string },
 ): NewBrowser | undefined {
   const browser = presentedTo(deps, client, about.userId);
   if (!browser) return undefined;
@@ -52,14 +52,15 @@ export function createBrowserToken(
   const text = Buffer.concat([Buffer.from(userId.replaceAll('-', ''), 'hex'), randomBytes(32)]).toString(
     'base64url',
   );
-  const lifetimeMs = refreshLifetimeSeconds(deps.settings) * 1_000;
+  const end = new Date(now.getTime() + refreshLifetimeSeconds(deps.settings) * 1_000);
+  const lastEnd = lastEndOf(deps.settings, about.began);
   const row: NewToken = {
     token_hash: tokenHash(text),
     kind: 'browser',
     jti: newId(),
     key_id: keyId,
     issued_at: now,
-    expires_at: new Date(now.getTime() + lifetimeMs),
+    expires_at: lastEnd && lastEnd < end ? lastEnd : end,
     ...columnsOf(exact(about.context, now)),
   };
   return { text, row, replaced: browser.presented?.hash ?? null };
