@@ -380,7 +380,15 @@ export const modules: Modules = {
       'identity-providers/upstream',
       'openid/interactions',
     ],
-    face: ['addresses.ts', 'cookie.ts', 'identities-store.ts', 'pending.ts', 'start.ts', 'store.ts'],
+    face: [
+      'accounts.ts',
+      'addresses.ts',
+      'cookie.ts',
+      'identities-store.ts',
+      'pending.ts',
+      'start.ts',
+      'store.ts',
+    ],
     routesSee: ['cookie.ts'],
   },
   identities: {

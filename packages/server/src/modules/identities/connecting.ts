@@ -3,17 +3,16 @@
 import type { Identity } from '@castellan/contract/identities';
 import { brokenConstraint } from '../../platform/db/failures.ts';
 import { AppError } from '../../platform/errors.ts';
-import { newId } from '../../platform/ids.ts';
 import type { Tx } from '../../schema/database.ts';
 import { type AuditEvent, inRecordedTransaction } from '../audit/service.ts';
-import { seenFrom, warn } from '../auth/warn.ts';
 import type { UserCaller } from '../authz/caller.ts';
 import { type FreshnessDeps, requireFresh } from '../factors/service.ts';
 import { keepActiveProvider } from '../identity-providers/store.ts';
 import { lockEpoch } from '../passwords/service.ts';
+import { connectAndTell } from '../provider-sign-in/accounts.ts';
 import { accountPath } from '../provider-sign-in/addresses.ts';
 import type { ProviderSignInDeps } from '../provider-sign-in/deps.ts';
-import { findIdentity, insertIdentity } from '../provider-sign-in/identities-store.ts';
+import { findIdentity } from '../provider-sign-in/identities-store.ts';
 import { type PendingConnection, requirePendingIdentity } from '../provider-sign-in/pending.ts';
 import { beginSignIn, type Started } from '../provider-sign-in/start.ts';
 import { finishPending } from '../provider-sign-in/store.ts';
@@ -76,27 +75,13 @@ async function connect(
   await requireFresh(tx, deps, principal);
   // Of two requests at once, and of two accounts in one browser, one finishes it.
   if (!isKept || !(await finishPending(tx, stateHash))) throw new AppError('pending_identity_not_found');
-  const { issuer, subject, email, displayName } = proven;
+  const { issuer, subject } = proven;
   const known = await findIdentity(tx, { provider_id: provider.id, issuer, subject });
   if (known && known.user_id !== userId) throw new AppError('identity_taken');
-  const id = known?.id ?? newId();
-  if (known) return { result: await readIdentity(tx, userId, id), events: [] };
-  await insertIdentity(
-    tx,
-    { id, user_id: userId, provider_id: provider.id, issuer, subject, email, display_name: displayName },
-    { isUsed: false },
-  );
-  await warn(tx, deps, 'identity_connected', {
-    ...seenFrom(client, locked.email, locked.now),
-    provider: provider.name,
-  });
-  const event: AuditEvent = {
-    action: 'identity_connected',
-    actorId: userId,
-    resourceId: userId,
-    details: { provider: provider.slug, subject, email },
-  };
-  return { result: await readIdentity(tx, userId, id), events: [event] };
+  if (known) return { result: await readIdentity(tx, userId, known.id), events: [] };
+  const owner = { ...locked, userId };
+  const { identityId, events } = await connectAndTell(tx, deps, { client, provider, proven }, owner);
+  return { result: await readIdentity(tx, userId, identityId), events };
 }
 
 async function readIdentity(tx: Tx, userId: string, id: string): Promise<Identity> {

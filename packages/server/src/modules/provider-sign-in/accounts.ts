@@ -29,12 +29,7 @@ type How = { automatic?: true; taken_over?: true; sessions_ended?: number };
  * Connects the identity to an account whose row is locked. Throws `identities_provider_id_issuer_subject_key` if it is connected
  * to any account.
  */
-export async function connect(
-  tx: Tx,
-  { provider, proven }: Arriving,
-  userId: string,
-  how: How,
-): Promise<Connected> {
+async function connect(tx: Tx, { provider, proven }: Arriving, userId: string, how: How): Promise<Connected> {
   const { issuer, subject, email, displayName } = proven;
   const identityId = newId();
   await insertIdentity(
@@ -63,19 +58,20 @@ export async function connect(
   };
 }
 
-/** Connects the identity to an account with the same address, and tells its owner. */
-export async function connectUnasked(
+/** Connects the identity as `connect` does, and tells the owner of the account. `automatic`: nobody asked for it. */
+export async function connectAndTell(
   tx: Tx,
   deps: ProviderSignInDeps,
   arriving: Arriving,
   owner: Owner,
+  how: { automatic?: true } = {},
 ): Promise<Connected> {
-  const connected = await connect(tx, arriving, owner.userId, { automatic: true });
+  const connected = await connect(tx, arriving, owner.userId, how);
   await tell(tx, deps, 'identity_connected', arriving, owner);
   return connected;
 }
 
-export const tell = (
+const tell = (
   tx: Tx,
   deps: ProviderSignInDeps,
   kind: 'account_made' | 'account_taken_over' | 'identity_connected',

@@ -13,7 +13,7 @@ import { findDeviceId } from '../devices/service.ts';
 import { keepActiveProvider, type ProviderRow } from '../identity-providers/store.ts';
 import { type LockedHolder, lockEpoch } from '../passwords/service.ts';
 import { lockLiveSession, type SessionOrigin } from '../sessions/service.ts';
-import { connect, connectUnasked, makeAccount, takeOver, tell } from './accounts.ts';
+import { connectAndTell, makeAccount, takeOver } from './accounts.ts';
 import type { ProviderSignInDeps } from './deps.ts';
 import {
   findIdentity,
@@ -181,8 +181,7 @@ async function connectToOwn(
   if (!isKept) return refuse('provider_inactive');
   const known = await findIdentity(tx, keyOf(arrival));
   if (known) return known.user_id === userId ? done(known.id) : refuse('identity_taken', userId);
-  const { identityId, events } = await connect(tx, arrival, userId, {});
-  await tell(tx, deps, 'identity_connected', arrival, locked);
+  const { identityId, events } = await connectAndTell(tx, deps, arrival, { ...locked, userId });
   return { ...done(identityId), events };
 }
 
@@ -249,7 +248,7 @@ async function decideByAddress(
   }
   const isTrusted = code === null && provider.connect === 'trusted';
   if (!isTrusted || (await isAdministrative(tx, userId))) return keep(tx, deps, arrival, 'connect');
-  const connected = await connectUnasked(tx, deps, arrival, owner);
+  const connected = await connectAndTell(tx, deps, arrival, owner, { automatic: true });
   const followed = await follow(tx, account, { provider, userId, proven });
   return beginAs(tx, deps, arrival, { ...connected, userId, events: [...connected.events, ...followed] });
 }
