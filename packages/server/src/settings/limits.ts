@@ -53,7 +53,7 @@ export const limitsSettings = {
   rateLimitProviderStart: setting(
     'RATE_LIMIT_PROVIDER_START',
     rateLimit,
-    'Sign-ins by identity providers that are begun, and returns from them, together per client address.',
+    'Sign-ins by identity providers that are begun, and returns from them, together per client address. Requests for a code by mail are counted apart.',
     { default: '20/minute' },
   ),
   rateLimitAuthorize: setting(

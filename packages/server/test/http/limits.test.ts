@@ -14,7 +14,7 @@ const limited: [setting: string, path: string, text: string][] = [
   ['RATE_LIMIT_PASSWORD_RESET', 'login/recovery-mail', '3/hour'],
   ['RATE_LIMIT_NEW_ACCESS_TOKEN', 'new_access_token', '5/minute'],
   ['RATE_LIMIT_RESEND_VERIFICATION', 'resend-verification-email', '3/hour'],
-  ['RATE_LIMIT_RESEND_VERIFICATION', 'pending-identity/email', '3/hour'],
+  ['RATE_LIMIT_PROVIDER_START', 'pending-identity/email', '20/minute'],
   ['RATE_LIMIT_PROVIDER_START', 'providers/:slug/start', '20/minute'],
 ];
 // The values of the specification, because the harness turns all limits off.

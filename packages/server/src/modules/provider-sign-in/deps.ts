@@ -58,6 +58,5 @@ export type ProviderSignInDeps = LoginDeps &
         defaultRole: string;
         knownDeviceDays: number;
         rateLimitProviderStart: RateLimitRule | null;
-        rateLimitResendVerification: RateLimitRule | null;
       };
   };

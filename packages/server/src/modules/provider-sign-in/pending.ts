@@ -1,9 +1,11 @@
 // What waits in a browser after a provider said who somebody is: reads it, withdraws it, and mails and checks codes for addresses.
 // A code counts only in the browser that began: with a link, a click in a stranger's mail would give the address to their identity.
+import { hash } from 'node:crypto';
 import type { PendingIdentity } from '@castellan/contract/identities';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
+import { overLimit } from '../../platform/http/plugins/rate-limits.ts';
 import { requireEmail, shownEmail } from '../../platform/security/email.ts';
 import { recordEvent } from '../audit/service.ts';
 import { mayMail } from '../auth/abuse.ts';
@@ -71,15 +73,19 @@ async function requireEmailStep(deps: PendingDeps, cookie: string | undefined): 
   return { ...pending, kept: { step: 'email', proven: pending.kept.proven } };
 }
 
-/** Queues the mail. Returns nothing: the answer and its time are the same for every address. */
+/**
+ * Queues the mail. Returns nothing: the answer and its time are the same for every address. Throws `pending_identity_not_found` (404),
+ * and `rate_limited` (429) for a person who asks too often, whatever the addresses: nobody is to flood mailboxes.
+ */
 export async function mailCode(
   deps: ProviderSignInDeps,
   client: Client,
   cookie: string | undefined,
   input: string,
 ): Promise<void> {
-  const { row, provider } = await requireEmailStep(deps, cookie);
+  const { row, kept, provider } = await requireEmailStep(deps, cookie);
   const email = requireEmail(input);
+  await countAsked(deps, provider, kept.proven);
   const isAllowed = await mayMail(deps, 'provider', email);
   if (isAllowed) {
     await inTransaction(deps.db, async (tx) => {
@@ -95,6 +101,19 @@ export async function mailCode(
     actorId: null,
     details: { email, outcome: isAllowed ? 'queued' : 'limited', provider: provider.slug },
   });
+}
+
+/** Counts by the identity, which outlasts its sign-ins. */
+async function countAsked(
+  { limiter, settings }: ProviderSignInDeps,
+  { id }: ProviderRow,
+  { issuer, subject }: Proven,
+): Promise<void> {
+  const rule = settings.accountEmailLimit;
+  if (rule === null) return;
+  const identity = hash('sha256', JSON.stringify([id, issuer, subject]), 'base64url');
+  const counted = await limiter.hit(`provider-identity-mail|${identity}`, rule);
+  if (!counted.allowed) throw overLimit(counted);
 }
 
 const noCode = { code_hash: null, email: null };

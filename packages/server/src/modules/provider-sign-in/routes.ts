@@ -215,13 +215,14 @@ export function providerSignInRoutes(app: App, deps: ProviderSignInDeps): void {
     config: {
       access: 'public',
       cookies: { reads: [PROVIDER_COOKIE] },
-      limit: { name: 'provider-email', rule: settings.rateLimitResendVerification },
+      // An office may share its address. Each person and each mailbox has a narrower limit.
+      limit: { name: 'provider-email', rule: settings.rateLimitProviderStart },
       errors: ['pending_identity_not_found', 'invalid_email'],
     },
     schema: {
       summary: 'Have a code mailed to an address',
       description:
-        'For step `email`. The code has 8 digits, works for 15 minutes in this browser alone, and takes five tries; a new one ends it. The response is the same for every address. Nothing is mailed beyond `ACCOUNT_EMAIL_LIMIT`.',
+        'For step `email`. The code has 8 digits, works for 15 minutes in this browser alone, and takes five tries; a new one ends it. The response is the same for every address. Beyond `ACCOUNT_EMAIL_LIMIT`, nothing is mailed to an address, and a person from the provider gets 429.',
       body: PendingEmailBody,
       response: { 200: MessageEnvelope },
     },

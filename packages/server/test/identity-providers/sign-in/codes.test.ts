@@ -201,12 +201,35 @@ test('what waits can be withdrawn, and ends with its provider', async () => {
   assert.equal((await other.get('/api/v1/auth/pending-identity')).status, 404);
 });
 
+test('a person is limited whatever the mailbox and the sign-in, and neighbours at their address are not', async () => {
+  const limited = await service.another({
+    ACCOUNT_EMAIL_LIMIT: '2/hour',
+    RATE_LIMIT_RESEND_VERIFICATION: '1/hour',
+  });
+  const there = somebody({ email_verified: false });
+  const outcomes: unknown[] = [];
+  for (let asked = 0; asked < 3; asked += 1) {
+    const client = limited.client();
+    await signInThere(client, everyone, there);
+    const answer = await askFor(client, newEmail('many'));
+    outcomes.push(
+      answer.status === 429 ? [answer.body.code, answer.headers.has('retry-after')] : answer.status,
+    );
+  }
+  assert.deepEqual(outcomes, [200, 200, ['rate_limited', true]]);
+  const neighbour = limited.client();
+  await signInThere(neighbour, everyone, somebody({ email_verified: false }));
+  assert.equal((await askFor(neighbour, newEmail('near'))).status, 200);
+});
+
 test('mails are limited per address, and the outbox holds no code', async () => {
   const limited = await service.another({ ACCOUNT_EMAIL_LIMIT: '1/day' });
-  const client = limited.client();
-  await signInThere(client, everyone, somebody({ email_verified: false }));
   const email = newEmail('often');
-  for (const _ of [1, 2]) assert.equal((await askFor(client, email)).status, 200);
+  for (const _ of [1, 2]) {
+    const client = limited.client();
+    await signInThere(client, everyone, somebody({ email_verified: false }));
+    assert.equal((await askFor(client, email)).status, 200);
+  }
   const outcomes = await service.sql<{ outcome: string }>(
     `select details->>'outcome' as outcome from audit_logs
      where action = 'verification_email_sent' and details->>'email' = $1 order by "timestamp", id`,
