@@ -83,9 +83,10 @@ export const modules: Modules = {
       'roles',
     ],
   },
-  'users/lists': { uses: ['authz', 'users', 'users/presentation.ts', 'users/search.ts'] },
+  'users/lists': { uses: ['authz', 'user-attributes', 'users', 'users/presentation.ts', 'users/search.ts'] },
   'users/changes': {
     uses: [
+      'user-attributes',
       'sessions',
       'lockout',
       'passwords',
@@ -101,6 +102,7 @@ export const modules: Modules = {
   },
   'users/invitations': {
     uses: [
+      'user-attributes',
       'assignments',
       'authz',
       'users',
@@ -434,6 +436,7 @@ export const modules: Modules = {
     uses: [
       'audit',
       'assignments/unattended.ts',
+      'user-attributes',
       'users/lists/page-marks.ts',
       'users/names.ts',
       'auth/mails.ts',

@@ -68,6 +68,9 @@ function objectOf(schema: Schema): string {
 }
 
 function memberOf(name: string, schema: Schema, isRequired: boolean): string {
+  // A family of parameters, whose names the caller completes.
+  if (name.endsWith('{name}'))
+    return `${commentOf(schema.description)}[name: \`${name.replace('{name}', `\${string}`)}\`]: ${typeOf(schema)} | undefined;\n`;
   return `${commentOf(schema.description)}${keyOf(name)}${isRequired ? '' : '?'}: ${typeOf(schema)};\n`;
 }
 

@@ -3,6 +3,7 @@
 import Type from 'typebox';
 import { DryRunQuery } from './access/access-changes.ts';
 import { accessFields, withOtherNames } from './access/access-fields.ts';
+import { AttributeValues, MAX_ATTRIBUTE_FILTERS, NewAttributes } from './attributes/user-attributes.ts';
 import { factorMethods } from './authentication.ts';
 import {
   EmailInput,
@@ -141,6 +142,7 @@ export const ListedUser = Type.Object(
     invitation: Type.Optional(
       Type.Union([InvitationState, Type.Null()], { description: 'Null: the user is not invited.' }),
     ),
+    attributes: Type.Optional(AttributeValues),
   },
   { title: 'ListedUser' },
 );
@@ -185,7 +187,7 @@ export type UserSortOrder = (typeof userSortOrders)[number];
 export const secondFactorFilters = ['on', 'off', 'missing'] as const;
 export type SecondFactorFilter = (typeof secondFactorFilters)[number];
 
-const userExtras = ['activity', 'second_factor', 'invitation'] as const;
+const userExtras = ['activity', 'second_factor', 'invitation', 'attributes'] as const;
 export type UserExtra = (typeof userExtras)[number];
 
 export const invitationFilters = ['open', 'ended'] as const;
@@ -244,12 +246,17 @@ const userListFields = {
         '`on`: users with a second factor. `off`: users without one. `missing`: users whose factors do not reach what is required of them, now or from a date that is announced.',
     }),
   ),
+  'attribute.{name}': Type.Optional(
+    Type.Union([Type.String(), Type.Array(Type.String())], {
+      description: `Only users with exactly this value of a searchable attribute: \`attribute.cost_center=4711\`. At most ${MAX_ATTRIBUTE_FILTERS}, all of which must hold. Needs \`users.read\`.`,
+    }),
+  ),
   include: Type.Optional(
     Type.Union(
       [Type.Enum([...userExtras]), Type.Array(Type.Enum([...userExtras]), { maxItems: userExtras.length })],
       {
         description:
-          '`activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors, `invitation` when an invitation was sent and when it expires. Repeat it for several.',
+          '`activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors, `invitation` when an invitation was sent and when it expires, `attributes` their attributes (needs `users.read`). Repeat it for several.',
       },
     ),
   ),
@@ -292,6 +299,7 @@ export const CreateUserBody = Type.Object(
     first_name: FirstNameInput,
     last_name: LastNameInput,
     role_id: Type.Optional(UuidList),
+    attributes: Type.Optional(NewAttributes),
   }),
   {
     title: 'CreateUser',

@@ -535,6 +535,8 @@ export type BulkInvite = {
     /** At most 100 characters of any script, no markup. Empty for people with a single name. */
     last_name?: string;
     role_id?: string[];
+    /** Values of attributes, by name: see `/api/v1/user-attributes`. */
+    attributes?: Record<string, unknown>;
     /** How long a link of this invitation works. `INVITATION_EXPIRE_HOURS` by default. */
     expires_in_hours?: number;
     /** Another name of `role_id`. Send one of them. */
@@ -952,6 +954,8 @@ export type CreateUser = {
   /** 1 to 250 characters; unique, in its case. Not in the form of a UUID or an email, as which it would be read. Null: none. */
   external_id?: string | null;
   role_id?: string[];
+  /** Values of attributes, by name: see `/api/v1/user-attributes`. */
+  attributes?: Record<string, unknown>;
   /** Another name of `role_id`. Send one of them. */
   role_ids?: string[];
   /** Another name of `role_id`. Send one of them. */
@@ -1566,6 +1570,8 @@ export type Invite = {
   /** At most 100 characters of any script, no markup. Empty for people with a single name. */
   last_name?: string;
   role_id?: string[];
+  /** Values of attributes, by name: see `/api/v1/user-attributes`. */
+  attributes?: Record<string, unknown>;
   /** How long a link of this invitation works. `INVITATION_EXPIRE_HOURS` by default. */
   expires_in_hours?: number;
   /** Another name of `role_id`. Send one of them. */
@@ -1720,6 +1726,8 @@ export type ListedUser = {
   second_factor?: SecondFactorState;
   /** Null: the user is not invited. */
   invitation?: InvitationState | null;
+  /** By name. An attribute without a value is absent. */
+  attributes?: Record<string, unknown>;
 };
 
 export type Live = {
@@ -3843,8 +3851,15 @@ export type Operations = {
       after?: string;
       /** `on`: users with a second factor. `off`: users without one. `missing`: users whose factors do not reach what is required of them, now or from a date that is announced. */
       second_factor?: 'on' | 'off' | 'missing';
-      /** `activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors, `invitation` when an invitation was sent and when it expires. Repeat it for several. */
-      include?: 'activity' | 'second_factor' | 'invitation' | ('activity' | 'second_factor' | 'invitation')[];
+      /** Only users with exactly this value of a searchable attribute: `attribute.cost_center=4711`. At most 5, all of which must hold. Needs `users.read`. */
+      [name: `attribute.${string}`]: string | string[] | undefined;
+      /** `activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors, `invitation` when an invitation was sent and when it expires, `attributes` their attributes (needs `users.read`). Repeat it for several. */
+      include?:
+        | 'activity'
+        | 'second_factor'
+        | 'invitation'
+        | 'attributes'
+        | ('activity' | 'second_factor' | 'invitation' | 'attributes')[];
       sort?: 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name' | 'id' | '-id';
     };
     result: {
@@ -3892,8 +3907,15 @@ export type Operations = {
       after?: string;
       /** `on`: users with a second factor. `off`: users without one. `missing`: users whose factors do not reach what is required of them, now or from a date that is announced. */
       second_factor?: 'on' | 'off' | 'missing';
-      /** `activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors, `invitation` when an invitation was sent and when it expires. Repeat it for several. */
-      include?: 'activity' | 'second_factor' | 'invitation' | ('activity' | 'second_factor' | 'invitation')[];
+      /** Only users with exactly this value of a searchable attribute: `attribute.cost_center=4711`. At most 5, all of which must hold. Needs `users.read`. */
+      [name: `attribute.${string}`]: string | string[] | undefined;
+      /** `activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors, `invitation` when an invitation was sent and when it expires, `attributes` their attributes (needs `users.read`). Repeat it for several. */
+      include?:
+        | 'activity'
+        | 'second_factor'
+        | 'invitation'
+        | 'attributes'
+        | ('activity' | 'second_factor' | 'invitation' | 'attributes')[];
       sort?: 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name' | 'id' | '-id';
     };
     result: {
@@ -3930,8 +3952,15 @@ export type Operations = {
       after?: string;
       /** `on`: users with a second factor. `off`: users without one. `missing`: users whose factors do not reach what is required of them, now or from a date that is announced. */
       second_factor?: 'on' | 'off' | 'missing';
-      /** `activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors, `invitation` when an invitation was sent and when it expires. Repeat it for several. */
-      include?: 'activity' | 'second_factor' | 'invitation' | ('activity' | 'second_factor' | 'invitation')[];
+      /** Only users with exactly this value of a searchable attribute: `attribute.cost_center=4711`. At most 5, all of which must hold. Needs `users.read`. */
+      [name: `attribute.${string}`]: string | string[] | undefined;
+      /** `activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors, `invitation` when an invitation was sent and when it expires, `attributes` their attributes (needs `users.read`). Repeat it for several. */
+      include?:
+        | 'activity'
+        | 'second_factor'
+        | 'invitation'
+        | 'attributes'
+        | ('activity' | 'second_factor' | 'invitation' | 'attributes')[];
       sort?: 'created_at' | '-created_at';
     };
     result: {

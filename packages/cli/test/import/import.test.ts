@@ -9,8 +9,10 @@ import { fileURLToPath } from 'node:url';
 import { exportRecords } from '@castellan/server/modules/transfer/service';
 import type { TestClient } from '@castellan/testing/client';
 import {
+  ADMIN,
   eventually,
   PASSWORD,
+  signIn,
   startTestService,
   TEST_SECRET_KEY,
   type TestService,
@@ -338,6 +340,50 @@ describe('rows', () => {
       `select details from audit_logs where action = 'users_imported' order by "timestamp" desc limit 1`,
     );
     assert.deepEqual(entry?.details, { count: 3, source: 'file', via: 'command_line' });
+  });
+
+  test('attributes go in with the rows, by the rules of the catalogue, and out with an export', async () => {
+    const admin = await signIn(service, ADMIN);
+    for (const one of [
+      { name: 'crew', type: 'string', unique: true },
+      { name: 'shifts', type: 'json' },
+    ])
+      assert.equal((await admin.post('/api/v1/user-attributes', { ...one, label: one.name })).status, 201);
+    const person = (email: string, attributes: unknown) => ({ email, first_name: 'A', attributes });
+    const from = await fileOf('attributes.ndjson', [
+      person('one.attributes@example.com', { crew: 'Red', shifts: { monday: [1, 2] } }),
+      person('two.attributes@example.com', '{"crew": "Blue"}'),
+      person('three.attributes@example.com', { crew: 'RED' }),
+      person('four.attributes@example.com', { crew: 4, nowhere: 1 }),
+      person('five.attributes@example.com', 'no object'),
+      person('six.attributes@example.com', { shifts: '\u0000' }),
+      person('seven.attributes@example.com', null),
+    ]);
+    const verdictOf = ({ verdict, errors }: Line) => [verdict, ...(errors ?? []).map(({ code }) => code)];
+    const expected = (created: string) => [
+      [created],
+      [created],
+      ['refused', 'user_attribute_taken'],
+      ['refused', 'wrong_type', 'unknown_attribute'],
+      ['refused', 'wrong_type'],
+      ['refused', 'wrong_type'],
+      [created],
+    ];
+    const tried = await run('import users', { from, 'dry-run': true });
+    assert.deepEqual(tried.verdicts.map(verdictOf), expected('would_create'), tried.error ?? '');
+    const done = await run('import users', { from });
+    assert.deepEqual(done.verdicts.map(verdictOf), expected('created'));
+    const to = join(folder, 'attributes-out.ndjson');
+    assert.equal((await run('export users', { to })).error, null);
+    const out = (await readFile(to, 'utf8')).trimEnd().split('\n');
+    const rows = out.map((line): { email: string; attributes: unknown } => JSON.parse(line));
+    const of = (email: string) => rows.find((row) => row.email === email)?.attributes;
+    assert.deepEqual(of('one.attributes@example.com'), { crew: 'Red', shifts: { monday: [1, 2] } });
+    assert.deepEqual(of('two.attributes@example.com'), { crew: 'Blue' });
+    assert.deepEqual(of('seven.attributes@example.com'), {});
+    // The other tests import into services that have not declared them.
+    for (const { id } of (await admin.get('/api/v1/user-attributes')).body.data)
+      assert.equal((await admin.delete(`/api/v1/user-attributes/${id}?force=true`)).status, 200);
   });
 
   test('both spellings of an internationalized domain are one user, shown with its letters', async () => {

@@ -1,6 +1,7 @@
 // Schemas of invitations: accounts whose owners have yet to choose a password by a mailed link.
 import Type from 'typebox';
 import { withOtherNames } from '../access/access-fields.ts';
+import { NewAttributes } from '../attributes/user-attributes.ts';
 import { FirstNameInput, LastNameInput, PasswordInput, UuidList } from '../http/common.ts';
 import { DataEnvelope } from '../http/envelope.ts';
 import { User } from '../users.ts';
@@ -18,6 +19,7 @@ const invitation = withOtherNames({
   first_name: Type.Optional(FirstNameInput),
   last_name: Type.Optional(LastNameInput),
   role_id: Type.Optional(UuidList),
+  attributes: Type.Optional(NewAttributes),
   expires_in_hours: Type.Optional(
     Type.Integer({
       minimum: 1,

@@ -23,7 +23,10 @@ type Kept = 'id' | 'created_at' | 'updated_at' | 'invited_at';
 type State = 'is_active' | 'is_superuser';
 
 /** A new user is active, verified and no superuser, without an external id. */
-export type NewUserField = Exclude<keyof CreateUser, Roles | State | 'verified' | 'external_id'>;
+export type NewUserField = Exclude<
+  keyof CreateUser,
+  Roles | State | 'verified' | 'external_id' | 'attributes'
+>;
 /** State and password have dialogs. */
 export type UserField = Exclude<keyof UpdateUser, Roles | State | 'password'>;
 /** Changes of these are shown to a person who was slower. Permissions follow from the roles. */

@@ -1,4 +1,5 @@
 // SQL that reads users, roles and role groups for an export, in pages by id within one snapshot.
+import type { AttributeValues } from '@castellan/contract/user-attributes';
 import { userFields } from '@castellan/contract/users';
 import { sql } from 'kysely';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
@@ -8,6 +9,7 @@ import type { KeptColumn, RoleColumn, RoleGroupColumn, UserColumn } from '../../
 /** Every field of the record but `permissions`, which the roles grant. `roles` are names: another service has other ids. */
 export type ExportedUser = Pick<Row<'users'>, UserColumn | 'id' | 'language' | 'password_hash'> & {
   roles: string[];
+  attributes: AttributeValues;
 };
 
 const userColumns = Object.keys(userFields)
@@ -19,7 +21,9 @@ export async function readUsers(tx: Tx, after: string, limit: number): Promise<E
   const { rows } = await sql<ExportedUser>`${plannedForValues}
     select u.id, ${sql.raw(userColumns)}, u.language, u.password_hash,
       array(select r.name from held_user_roles ur join roles r on r.id = ur.role_id where ur.user_id = u.id
-        order by r.name) as roles
+        order by r.name) as roles,
+      coalesce((select jsonb_object_agg(a.name, v.value order by a.name)
+        from user_attribute_values v join user_attributes a on a.id = v.attribute_id where v.user_id = u.id), '{}') as attributes
     from users u where u.id > ${after} order by u.id limit ${limit}`.execute(tx);
   return rows;
 }

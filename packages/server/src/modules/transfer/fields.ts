@@ -1,8 +1,10 @@
 // Reads the fields of a row, which come as JSON values or as texts of a CSV file.
 // It must not name a field of a record.
 import { AppError } from '../../platform/errors.ts';
+import { refuseHostileText } from '../../platform/http/bodies/validation.ts';
 import { UUID } from '../../platform/ids.ts';
 import { cleanText } from '../../platform/security/text.ts';
+import { isObject } from '../../platform/unknown-values.ts';
 import type { Fault } from './verdict.ts';
 
 /** Of roles and groups, as in the API; the database repeats it as CHECK constraints. */
@@ -85,6 +87,16 @@ export class RowReader {
     return [...new Set(items.flatMap((item: string) => this.#nameOf(field, item) ?? []))];
   }
 
+  /** Returns the members of an object; a text has them as JSON. Undefined if the field is missing, null or empty. */
+  object(field: string): Record<string, unknown> | undefined {
+    const value = this.#value(field);
+    if (value === undefined || value === null || value === '') return undefined;
+    const parsed = typeof value === 'string' ? parse(value) : value;
+    if (isObject(parsed) && !Array.isArray(parsed) && isStorable(parsed)) return parsed;
+    this.refuse(field, 'wrong_type', 'must be a JSON object, without NUL characters and ill-formed Unicode');
+    return undefined;
+  }
+
   /** Returns the name of another record, in NFC and trimmed. */
   name(field: string): string | undefined {
     const text = this.text(field);
@@ -108,6 +120,25 @@ export class RowReader {
       for (const { field, code, message } of error.extras.errors ?? []) this.refuse(field, code, message);
       return undefined;
     }
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the database can store it: the parser of requests refuses the same. */
+function isStorable(value: unknown): boolean {
+  try {
+    refuseHostileText(value, Number.POSITIVE_INFINITY);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
   }
 }
 

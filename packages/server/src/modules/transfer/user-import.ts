@@ -1,12 +1,19 @@
 // Imports users in batches, each in one transaction: a row goes in whole or not at all, and a wrong row stops no other.
 // It must not change a user who exists.
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { assignImported } from '../assignments/unattended.ts';
 import { type ChangeLog, recordChange } from '../audit/service.ts';
 import { enqueueInvitations } from '../auth/mails.ts';
+import {
+  attributePath,
+  carryOutValues,
+  type PlannedValues,
+  planNewValues,
+} from '../user-attributes/service.ts';
 import { renewUserMarks } from '../users/lists/page-marks.ts';
 import { type NewUser, readUser, type UserRules } from './user-rows.ts';
 import {
@@ -157,7 +164,21 @@ async function judge(
       if (user.external_id !== null) takenExternalIds.add(user.external_id);
     }
   }
-  const people = [...fresh.values()];
+  const planned = await planNewValues(
+    tx,
+    [...fresh.values()].map(({ user }) => ({
+      userId: user.id,
+      attributes: user.attributes,
+      at: attributePath,
+    })),
+  );
+  const people: (Fresh & { values: PlannedValues })[] = [];
+  for (const one of fresh.values()) {
+    const values = planned.get(one.user.id);
+    if (values instanceof AppError)
+      verdicts.push(refused(one.row, shownEmail(one.user.email), values.extras.errors ?? []));
+    else if (values) people.push({ ...one, values });
+  }
   if (dryRun)
     return [
       ...verdicts,
@@ -246,7 +267,7 @@ const needsPrivileged = ({ name, is_system, administers_by }: NamedRole): Fault 
 async function insert(
   tx: Tx,
   { auditLog, settings }: Pick<UserImportDeps, 'auditLog' | 'settings'>,
-  people: readonly Fresh[],
+  people: readonly (Fresh & { values: PlannedValues })[],
   source: string,
 ): Promise<Verdict[]> {
   if (people.length === 0) return [];
@@ -264,6 +285,10 @@ async function insert(
     people.flatMap(({ user, roles }) =>
       inserted.has(user.id) ? roles.map((role) => ({ subjectId: user.id, roleId: role.id })) : [],
     ),
+  );
+  await carryOutValues(
+    tx,
+    people.flatMap(({ user, values }) => (inserted.has(user.id) ? [values] : [])),
   );
   if (inserted.size > 0)
     await recordChange(tx, auditLog, null, {

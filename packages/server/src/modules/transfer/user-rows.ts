@@ -25,6 +25,7 @@ const fields = {
   external_id: true,
   language: true,
   roles: true,
+  attributes: true,
   invited_at: true,
   created_at: true,
   updated_at: true,
@@ -82,6 +83,7 @@ export function readUser(
     created_at: row.time('created_at') ?? null,
     updated_at: row.time('updated_at') ?? null,
     roles: row.list('roles'),
+    attributes: row.object('attributes') ?? {},
   };
   if (user.is_superuser && !rules.privileged)
     row.refuse('is_superuser', 'needs_privileged', 'is true: superusers are created with --privileged only');

@@ -84,7 +84,10 @@ const written = {
   must_change_password: true,
   external_id: true,
   language: true,
-} satisfies Record<Exclude<keyof InsertedUser, 'created_at' | 'updated_at' | 'invited_at' | 'invite'>, true>;
+} satisfies Record<
+  Exclude<keyof InsertedUser, 'created_at' | 'updated_at' | 'invited_at' | 'invite' | 'attributes'>,
+  true
+>;
 const columns = Object.keys(written).join(', ');
 
 /**

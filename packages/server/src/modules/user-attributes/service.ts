@@ -49,10 +49,13 @@ export { findAttributes, keepCatalogue, lockCatalogue } from './store.ts';
 export { type Attribute, keyOf, valueFromText, visibleTo, type Writer } from './values.ts';
 export { findValues } from './values-store.ts';
 export {
+  attributePath,
   carryOutValues,
   changesValues,
   findConflicts,
+  newValuesTold,
   type PlannedValues,
+  planNewValues,
   planValues,
 } from './writing.ts';
 

@@ -5,8 +5,13 @@ import type { FieldError } from '@castellan/contract/envelope';
 import type { AttributeValues } from '@castellan/contract/user-attributes';
 import { AppError } from '../../platform/errors.ts';
 import type { Tx } from '../../schema/database.ts';
+import { invalid } from './definition.ts';
+import { findAttributes, keepCatalogue, lockCatalogue } from './store.ts';
 import { type Attribute, keyOf, patchValues, type Writer } from './values.ts';
 import { findTaken, removeValues, type WrittenValue, writeValues } from './values-store.ts';
+
+/** Returns the path of an attribute in a body that has them in `attributes`; of all of them for an empty name. */
+export const attributePath = (name: string): string => (name === '' ? 'attributes' : `attributes.${name}`);
 
 /** What a request makes of the values of one user. `at`: returns the path of an attribute in the request. */
 export type Wanted = {
@@ -108,9 +113,38 @@ export async function findConflicts(
   return conflicts;
 }
 
+/** The values that a new user shall have. `at`: returns the path of an attribute in the request. */
+export type NewValues = Pick<Wanted, 'userId' | 'at'> & { attributes: AttributeValues };
+
+/**
+ * Plans the values of new users for an administrator, before they are inserted. Returns the plan or the refusal of each, by the id of the
+ * user: 422 for a wrong value, 409 for a unique one that is taken. The catalogue stays as it is until the transaction ends.
+ */
+export async function planNewValues(
+  tx: Tx,
+  wanted: readonly NewValues[],
+): Promise<Map<string, PlannedValues | AppError>> {
+  // Of several users, one that lost a race for a unique value would take the others with it: others wait instead.
+  const areSeveral = wanted.filter(({ attributes }) => Object.keys(attributes).length > 0).length > 1;
+  await (areSeveral ? lockCatalogue(tx) : keepCatalogue(tx));
+  const declared = await findAttributes(tx);
+  const planned = new Map<string, PlannedValues | AppError>();
+  for (const { userId, attributes: patch, at } of wanted) {
+    const { plan, errors } = planValues(declared, { userId, before: {}, patch, at }, 'administrator');
+    planned.set(userId, errors.length > 0 ? invalid(errors) : plan);
+  }
+  const plans = [...planned.values()].flatMap((one) => (one instanceof AppError ? [] : [one]));
+  for (const [plan, refusal] of await findConflicts(tx, plans)) planned.set(plan.userId, refusal);
+  return planned;
+}
+
+/** Returns what an audit entry of a new user tells of its values. */
+export const newValuesTold = ({ changed }: PlannedValues): { attributes?: AttributeValues } =>
+  Object.keys(changed.after).length > 0 ? { attributes: changed.after } : {};
+
 /** Writes planned values. The database decides races for a unique one: `user_attribute_taken` (409). */
 export async function carryOutValues(tx: Tx, plans: readonly PlannedValues[]): Promise<void> {
-  for (const { userId, removed } of plans) await removeValues(tx, userId, removed);
+  for (const { userId, removed } of plans) if (removed.length > 0) await removeValues(tx, userId, removed);
   await writeValues(
     tx,
     plans.flatMap(({ written }) => written),

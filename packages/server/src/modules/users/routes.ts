@@ -64,7 +64,7 @@ function listRoutes(app: App, deps: UserAdminDeps): void {
       response: { 200: UserListEnvelope },
     },
     handler: async (request) => ({
-      data: await listUsers(deps, request.query, callerOf(request).graph),
+      data: await listUsers(deps, request.query, callerOf(request)),
       message: 'Users.',
     }),
   });
@@ -79,7 +79,7 @@ function listRoutes(app: App, deps: UserAdminDeps): void {
       response: { 200: UserListEnvelope },
     },
     handler: async (request) => ({
-      data: await listUsers(deps, request.query, callerOf(request).graph),
+      data: await listUsers(deps, request.query, callerOf(request)),
       message: 'Users.',
     }),
   });
@@ -94,7 +94,7 @@ function listRoutes(app: App, deps: UserAdminDeps): void {
       response: { 200: UserListEnvelope },
     },
     handler: async (request) => ({
-      data: await listUsers(deps, request.query, callerOf(request).graph),
+      data: await listUsers(deps, request.query, callerOf(request)),
       message: 'Users, sorted by creation time.',
     }),
   });
@@ -177,6 +177,8 @@ function recordRoutes(app: App, deps: UserAdminDeps): void {
         'superuser_required',
         'privilege_escalation',
         'email_taken',
+        'validation_failed',
+        'user_attribute_taken',
         'external_id_taken',
       ],
       statedOf: { kind: 'user', present: newRecord({ permissions: [] }) },

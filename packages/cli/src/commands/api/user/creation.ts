@@ -30,6 +30,7 @@ async function create(api: Api, row: Row, password: string, more: { must_change_
     password,
     role_id: await roleIds(api, textsIn(row, 'roles')),
     must_change_password: more.must_change_password,
+    attributes: attributesIn(row),
   } satisfies Record<Exclude<keyof CreateUser, NotCreated>, unknown>);
   return change(api, 'POST /api/v1/users', { body, ...idempotency(api.call) });
 }
@@ -62,6 +63,14 @@ async function createUser(api: Api): Promise<void> {
   });
 }
 
+/** The service says which attributes it takes. */
+function attributesIn({ attributes }: Row): Record<string, unknown> | undefined {
+  if (attributes === undefined || attributes === null) return undefined;
+  if (typeof attributes !== 'object' || Array.isArray(attributes))
+    throw new UsageError('attributes must be an object with values by the names of attributes.');
+  return { ...attributes };
+}
+
 /** Invites somebody. Returns null for a dry run. */
 async function invite(api: Api, row: Row) {
   const body = given({
@@ -70,6 +79,7 @@ async function invite(api: Api, row: Row) {
     last_name: optionalTextIn(row, 'last_name'),
     role_id: await roleIds(api, textsIn(row, 'roles')),
     expires_in_hours: hoursOf(api),
+    attributes: attributesIn(row),
   } satisfies Record<Exclude<keyof Invite, 'role_ids' | 'roles'>, unknown>);
   return change(api, 'POST /api/v1/users/invitations', { body, ...idempotency(api.call) });
 }
@@ -119,7 +129,7 @@ export const creation: Readonly<Record<string, Command>> = {
     ],
     details: [
       'The password is read from standard input; at a terminal, the command asks for it.',
-      'A row of --from has email, first_name, last_name, password and, if you like, roles (names or ids).',
+      'A row of --from has email, first_name, last_name, password and, if you like, roles (names or ids) and attributes.',
     ],
     run: overApi(createUser),
   },
@@ -139,7 +149,7 @@ export const creation: Readonly<Record<string, Command>> = {
     ],
     details: [
       'Nobody can sign in to the account before. Without names, the person enters them.',
-      'A row of --from has email and, if you like, first_name, last_name and roles (names or ids).',
+      'A row of --from has email and, if you like, first_name, last_name, roles (names or ids) and attributes.',
     ],
     run: overApi(inviteUser),
   },

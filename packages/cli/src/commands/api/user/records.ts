@@ -32,7 +32,8 @@ type NotListed =
   | 'activity'
   | 'second_factor'
   | 'invitation'
-  | 'external_id';
+  | 'external_id'
+  | 'attributes';
 
 const columns = Object.values({
   email: ['EMAIL', ({ email }) => email],

@@ -30,6 +30,12 @@ import {
   replacePassword,
   unlockEvent,
 } from '../../passwords/service.ts';
+import {
+  attributePath,
+  carryOutValues,
+  newValuesTold,
+  planNewValues,
+} from '../../user-attributes/service.ts';
 import { cleanNames } from '../names.ts';
 import type { VersionedUser } from '../presentation.ts';
 import { present, readRecord, type UserDeps } from '../service.ts';
@@ -73,6 +79,7 @@ export async function createUser(
     first_name,
     last_name,
     role_id = [],
+    attributes = {},
     is_active = true,
     is_superuser = false,
     verified = true,
@@ -114,9 +121,14 @@ export async function createUser(
       });
     await requireMayGrantRoles(entitled, roleIds);
     if (is_superuser) await requireProvedAll(entitled);
+    const values = (
+      await planNewValues(tx, [{ userId: id, attributes, at: (name) => attributePath(name) }])
+    ).get(id);
+    if (values === undefined || values instanceof AppError) throw values ?? new Error('no plan');
     await insertUser(entitled, { id, email, ...names, password_hash: passwordHash, ...state });
     const planned = [planRoles(wanted)];
     await writeRoles(entitled, planned);
+    await carryOutValues(tx, [values]);
     const delta = { ...rolesDelta(planned), subjects: [{ id, is_active, is_superuser }] };
     return entitled.done(await present(deps, await readRecord(tx, id)), delta, {
       action: 'user_created',
@@ -128,6 +140,7 @@ export async function createUser(
         ...names,
         ...state,
         roles: [...roleNames.values()].sort(),
+        ...newValuesTold(values),
       },
     });
   };

@@ -1,6 +1,7 @@
 // Invites people: accounts without a password, and the mails by which their owners accept. Many rows cost as many statements as one.
 // It must not let a row that is refused stop another one.
 import type { BulkInviteBody, InviteBody, RefusedInvitation } from '@castellan/contract/invitations';
+import type { AttributeValues } from '@castellan/contract/user-attributes';
 import type { User } from '@castellan/contract/users';
 import { AppError } from '../../../platform/errors.ts';
 import { allHandled } from '../../../platform/fields.ts';
@@ -14,6 +15,13 @@ import type { Caller } from '../../authz/caller.ts';
 import { change, type Entitled, type Entry, isNonEmpty, type Locking, type Run } from '../../authz/change.ts';
 import { findRolesBeyond } from '../../authz/delegation.ts';
 import type { AccessDelta } from '../../authz/impact/impact.ts';
+import {
+  attributePath,
+  carryOutValues,
+  newValuesTold,
+  type PlannedValues,
+  planNewValues,
+} from '../../user-attributes/service.ts';
 import type { UserAdminDeps } from '../changes/administration.ts';
 import { cleanNames } from '../names.ts';
 import type { VersionedUser } from '../presentation.ts';
@@ -24,7 +32,12 @@ import { findTakenEmails, insertInvited, type NewInvitation } from './store.ts';
 export type InviteDeps = UserAdminDeps & { settings: { invitationHours: number } };
 
 /** A row that can be invited, as far as it tells by itself. `at`: returns the path of a field in the request. */
-type Wanted = NewInvitation & { index: number; roleIds: string[]; at: (field: string) => string };
+type Wanted = NewInvitation & {
+  index: number;
+  roleIds: string[];
+  attributes: AttributeValues;
+  at: (field: string) => string;
+};
 type Refusal = { index: number; error: AppError };
 type Outcome = { invited: VersionedUser[]; refused: Refusal[] };
 
@@ -98,13 +111,14 @@ function cleanInvitation(
   body: InviteBody,
   { index, at }: Pick<Wanted, 'index' | 'at'>,
 ): Wanted {
-  const { email, first_name, last_name, role_id = [], expires_in_hours, ...rest } = body;
+  const { email, first_name, last_name, role_id = [], attributes = {}, expires_in_hours, ...rest } = body;
   allHandled(rest);
   return {
     id: newId(),
     email: requireEmail(email, at('email')),
     ...{ first_name: '', last_name: '', ...cleanNames({ first_name, last_name }, at) },
     roleIds: canonicalIds(role_id),
+    attributes,
     hours: expires_in_hours ?? settings.invitationHours,
     index,
     at,
@@ -140,6 +154,20 @@ async function inviteRows(
     const error = refusalOf(one, { roleNames, beyond, taken });
     if (error) refusals.set(one, error);
   }
+  const values = await planNewValues(
+    tx,
+    wanted
+      .filter((one) => !refusals.has(one))
+      .map(({ id, attributes, at }) => ({
+        userId: id,
+        attributes,
+        at: (name) => at(attributePath(name)),
+      })),
+  );
+  for (const one of wanted) {
+    const planned = values.get(one.id);
+    if (planned instanceof AppError) refusals.set(one, planned);
+  }
   const allowed = wanted.filter((one) => !refusals.has(one));
   const inserted = await insertInvited(entitled, allowed);
   // Somebody took the email in the meantime.
@@ -149,6 +177,10 @@ async function inviteRows(
     planRoles({ assignee: { type: 'user', id, role_ids: [] }, roles: { replace }, at }),
   );
   await writeRoles(entitled, plans);
+  const plansOf = new Map(
+    [...values].flatMap(([id, plan]) => (plan instanceof AppError || !inserted.has(id) ? [] : [[id, plan]])),
+  );
+  await carryOutValues(tx, [...plansOf.values()]);
   await deps.accountMail.enqueueInvitations(
     tx,
     invited.map(({ email }) => email),
@@ -164,7 +196,7 @@ async function inviteRows(
       refused: [...refusals].map(([{ index }, error]) => ({ index, error })),
     },
     delta: { ...rolesDelta(plans), subjects },
-    entries: invited.map((one) => entryOf(one, roleNames)),
+    entries: invited.map((one) => entryOf(one, roleNames, plansOf.get(one.id))),
   };
 }
 
@@ -200,6 +232,7 @@ function refusalOf(
 const entryOf = (
   { id, email, first_name, last_name, roleIds, hours }: Wanted,
   roleNames: RoleNames,
+  values: PlannedValues | undefined,
 ): Entry => ({
   action: 'user_invited',
   resourceType: 'user',
@@ -211,5 +244,6 @@ const entryOf = (
     last_name,
     roles: roleIds.map((role) => roleNames.get(role) ?? role).sort(),
     expires_in_hours: hours,
+    ...(values && newValuesTold(values)),
   },
 });

@@ -30,7 +30,14 @@ export function invitationRoutes(app: App, deps: InviteDeps): void {
       access: 'users.create',
       idempotent: true,
       invalidInput: 'invalid_input',
-      errors: ['invalid_email', 'role_not_found', 'privilege_escalation', 'email_taken'],
+      errors: [
+        'invalid_email',
+        'role_not_found',
+        'privilege_escalation',
+        'email_taken',
+        'validation_failed',
+        'user_attribute_taken',
+      ],
       statedOf: invited,
     },
     schema: {

@@ -1,9 +1,9 @@
 // Chooses how the users are found who have a role and match other filters, from kept numbers. It must not read a page.
 import type { Db } from '../../../schema/database.ts';
 import { type Kind, kindOf } from './counted-kinds.ts';
-import type { UserFilter, Way } from './filters.ts';
+import type { AttributeCondition, UserFilter, Way } from './filters.ts';
 import { type Numbers, readNumbers } from './kept-numbers-store.ts';
-import { isInMany, MAX_COUNTED } from './list-store.ts';
+import { countWithValues, isInMany, MAX_COUNTED } from './list-store.ts';
 
 /** To join two sets of up to this size costs less than to look `MAX_COUNTED` users of one up in the other. */
 const MAX_JOINED = 2 * MAX_COUNTED;
@@ -13,6 +13,7 @@ const USERS_PER_LOOKUP = 25;
 /** Returns how to find those who match, and how many do at least, as far as kept numbers tell. */
 export async function findWay(db: Db, filter: UserFilter): Promise<{ way: Way; atLeast: number }> {
   const { roleId, ...rest } = filter;
+  if (filter.attributes) return { way: await wayByAttributes(db, filter), atLeast: 0 };
   // A walk by id counts those after the id. Nobody has a role and none.
   if (roleId === undefined || rest.afterId !== undefined || rest.withoutRoles)
     return { way: 'role', atLeast: 0 };
@@ -21,6 +22,29 @@ export async function findWay(db: Db, filter: UserFilter): Promise<{ way: Way; a
   // Those who are not of the kind may all have the role.
   const atLeast = kind === undefined ? 0 : numbers.holders + numbers.ofKind - numbers.all;
   return { way: await wayOf(db, rest, kind, numbers), atLeast };
+}
+
+/** The rarest value comes first in the filter. */
+async function wayByAttributes(db: Db, { roleId, attributes = [], ...others }: UserFilter): Promise<Way> {
+  const [rarest = 0] = await countWithValues(db, attributes.slice(0, 1));
+  if (rarest <= MAX_COUNTED || (roleId === undefined && Object.keys(others).length === 0))
+    return 'attribute first';
+  if (roleId === undefined) return 'rest first';
+  const { holders } = await readNumbers(db, roleId, undefined);
+  return holders <= MAX_COUNTED ? 'role' : 'holders first';
+}
+
+/** Returns the conditions, the rarest value first. */
+export async function rarestFirst(
+  db: Db,
+  conditions: readonly AttributeCondition[],
+): Promise<AttributeCondition[]> {
+  if (conditions.length < 2) return [...conditions];
+  const counts = await countWithValues(db, conditions);
+  return conditions
+    .map((condition, at) => ({ condition, count: counts[at] ?? 0 }))
+    .sort((one, other) => one.count - other.count)
+    .map(({ condition }) => condition);
 }
 
 async function wayOf(

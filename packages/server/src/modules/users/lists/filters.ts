@@ -29,7 +29,12 @@ export type UserFilter = {
   secondFactor?: SecondFactorCondition;
   isInvited?: boolean;
   invitation?: InvitationFilter;
+  /** Only users with each of these values. Without one: no user. */
+  attributes?: readonly AttributeCondition[];
 };
+
+/** A value of an attribute, and the key by which it is found. `value`: as JSON. */
+export type AttributeCondition = { attributeId: string; key: Buffer; value: string };
 
 /** What a condition depends on besides the filter. */
 export type Knowledge = {
@@ -43,14 +48,23 @@ export type Knowledge = {
 /**
  * How those who have a role and match other filters are found. `role`: in any way, because few users are read in each. Otherwise
  * the first holders, who may be all of them, or the first who match the rest are read, and neither all assignments nor all users.
+ * `attribute first`: the first who have the value of the first attribute.
  */
-export type Way = 'role' | 'holders first' | 'rest first';
+export type Way = 'role' | 'holders first' | 'rest first' | 'attribute first';
 
 const hasRole = (roleId: string) =>
   sql`exists (select from held_user_roles r where r.user_id = u.id and r.role_id = ${roleId})`;
 /** The same, asked for each user. The planner cannot read all assignments instead. */
 export const hasRoleOfEach = (roleId: string): RawBuilder<unknown> =>
   sql`(select true from held_user_roles r where r.user_id = u.id and r.role_id = ${roleId}) is true`;
+
+/** SQL of the values `v` that a condition asks for. */
+export const valuesWith = ({ attributeId, key, value }: AttributeCondition): RawBuilder<unknown> => sql`
+  user_attribute_values v where v.attribute_id = ${attributeId} and v.key = ${key} and v.value = ${value}::jsonb`;
+
+// Asked for each user, as for roles: the planner cannot read all values instead.
+const hasValue = (condition: AttributeCondition): RawBuilder<unknown> =>
+  sql`(select true from ${valuesWith(condition)} and v.user_id = u.id) is true`;
 
 /** Returns the condition on `users u`. */
 export function conditionOf(
@@ -76,5 +90,6 @@ export function conditionOf(
     conditions.push(filter.isInvited ? sql`u.invited_at is not null` : sql`u.invited_at is null`);
   if (filter.invitation !== undefined)
     conditions.push(filter.invitation === 'open' ? isInvitationOpen : isInvitationEnded);
+  if (filter.attributes !== undefined) conditions.push(...filter.attributes.map(hasValue));
   return sql.join(conditions, sql` and `);
 }

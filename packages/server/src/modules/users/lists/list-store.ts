@@ -9,7 +9,14 @@ import { userColumns } from '../../../schema/user-record.ts';
 import { userStatus } from '../../../schema/user-status.ts';
 import type { VersionedUser } from '../presentation.ts';
 import { searchCondition, shortWordsOf } from '../search.ts';
-import { conditionOf, hasRoleOfEach, type Knowledge, type UserFilter } from './filters.ts';
+import {
+  type AttributeCondition,
+  conditionOf,
+  hasRoleOfEach,
+  type Knowledge,
+  type UserFilter,
+  valuesWith,
+} from './filters.ts';
 import { markKeys, type Sort, userKeys } from './user-orders.ts';
 
 /** The most matches that are counted exactly, collected and sorted, and the most that a search shows. */
@@ -62,6 +69,12 @@ function candidatesOf(
   key: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   const { roleId, ...rest } = filter;
+  const [attribute, ...otherAttributes] = filter.attributes ?? [];
+  if (attribute && knowledge.way === 'attribute first')
+    return sql`
+      select u.id, ${key} as key, ${conditionOf({ ...filter, attributes: otherAttributes }, knowledge)} as is_match
+      from users u where u.id = any(array(
+        select v.user_id from ${valuesWith(attribute)} limit ${MAX_COUNTED + 1}))`;
   if (roleId === undefined || knowledge.way === 'role')
     return sql`
       select u.id, ${key} as key, true as is_match from users u where ${conditionOf(filter, knowledge)}
@@ -74,6 +87,17 @@ function candidatesOf(
   return sql`
     select u.id, ${key} as key, ${conditionOf(rest, knowledge)} as is_match from users u where u.id = any(array(
       select user_id from held_user_roles where role_id = ${roleId} limit ${MAX_COUNTED + 1}))`;
+}
+
+/** Returns how many users have each of these values, up to `MAX_COUNTED` + 1. */
+export async function countWithValues(db: Db, conditions: readonly AttributeCondition[]): Promise<number[]> {
+  const counts = conditions.map(
+    (condition) =>
+      sql`(select count(*) from (select from ${valuesWith(condition)} limit ${MAX_COUNTED + 1}) found)`,
+  );
+  const { rows } = await sql<{ counts: string[] }>`${plannedForValues}
+    select array[${sql.join(counts)}] as counts`.execute(db);
+  return (rows[0]?.counts ?? []).map(Number);
 }
 
 // The text is frequent if one in twenty of the newest users has it.

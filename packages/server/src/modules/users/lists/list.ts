@@ -8,11 +8,15 @@ import type {
 } from '@castellan/contract/users';
 import { pagesOf } from '../../../platform/pages.ts';
 import { canonicalEmail } from '../../../platform/security/email.ts';
+import type { Caller } from '../../authz/caller.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
 import { demandsOf, type PolicySettings, policyOf } from '../../authz/requirements/account.ts';
+import { requireMayUse } from '../../authz/requirements/call.ts';
+import { findValues } from '../../user-attributes/service.ts';
 import { toUser, type VersionedUser } from '../presentation.ts';
 import { searchText } from '../search.ts';
 import type { UserDeps } from '../service.ts';
+import { readConditions } from './attribute-conditions.ts';
 import type { UserFilter } from './filters.ts';
 import { findActivity, findInvitations } from './list-store.ts';
 import { findUserPage } from './pages.ts';
@@ -31,11 +35,14 @@ type UserPage = {
 
 /**
  * Returns one page of users, sorted by creation time by default, and with their activity on request. A page beyond the
- * end is empty and has the same total. `known`: by its roles, users are found who lack a factor.
+ * end is empty and has the same total. Throws 422, and 403 for
+ * attributes without `users.read`.
  */
-export async function listUsers(deps: ListDeps, query: UserListQuery, known: Graph): Promise<UserPage> {
+export async function listUsers(deps: ListDeps, query: UserListQuery, caller: Caller): Promise<UserPage> {
   const { page, size, sort = 'created_at', include } = query;
-  const filter = filterOf(deps, query, known);
+  const attributes = await readConditions(deps, caller, query);
+  const filter = { ...filterOf(deps, query, caller.graph), ...(attributes && { attributes }) };
+  if ([include].flat().includes('attributes')) requireMayUse(caller, 'users.read');
   const { total, isEstimate, users } = await findUserPage(deps.db, filter, sort, { page, size });
   const graph = users[0] && (await deps.graphSource.at(users[0].authz_stamp));
   const extrasOf = await findExtras(deps, { users, graph }, [include ?? []].flat());
@@ -61,21 +68,22 @@ async function findExtras(
       ? await findSecondFactors(deps.db, users, { graph, policy: policyOf(deps.settings) })
       : null;
   const invitations = included.includes('invitation') ? await findInvitationsOf(deps, users) : null;
+  const values = included.includes('attributes') ? await findValues(deps.db, idsOf(users)) : null;
   return ({ user_id }) => ({
+    ...(values && { attributes: values.get(user_id) ?? {} }),
     ...(invitations && { invitation: invitations.get(user_id) ?? null }),
     ...(activities && { activity: activities.get(user_id) ?? noActivity }),
     ...(factors && { second_factor: factors.get(user_id) ?? noSecondFactor }),
   });
 }
 
+const idsOf = (users: readonly { user_id: string }[]): string[] => users.map(({ user_id }) => user_id);
+
 async function findActivities(
   { db }: UserDeps,
   users: readonly { user_id: string }[],
 ): Promise<ReadonlyMap<string, UserActivity>> {
-  const rows = await findActivity(
-    db,
-    users.map((user) => user.user_id),
-  );
+  const rows = await findActivity(db, idsOf(users));
   return new Map(
     rows.map(({ user_id, status, live_sessions, last_active_at }) => [
       user_id,
@@ -90,10 +98,7 @@ async function findInvitationsOf(
 ): Promise<ReadonlyMap<string, InvitationState>> {
   const invited = users.filter(({ invited_at }) => invited_at !== null);
   if (invited.length === 0) return new Map();
-  const rows = await findInvitations(
-    db,
-    invited.map((user) => user.user_id),
-  );
+  const rows = await findInvitations(db, idsOf(invited));
   return new Map(
     rows.map(({ user_id, invitation_sent_at, invitation_expires_at }) => [
       user_id,

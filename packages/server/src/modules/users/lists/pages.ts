@@ -6,7 +6,7 @@ import { inSnapshot } from '../../../platform/db/transaction.ts';
 import { offsetOf } from '../../../platform/pages.ts';
 import type { Db } from '../../../schema/database.ts';
 import type { VersionedUser } from '../presentation.ts';
-import { findWay } from './access-path.ts';
+import { findWay, rarestFirst } from './access-path.ts';
 import { isNotLocked, type Kind, kindOf } from './counted-kinds.ts';
 import { conditionOf, type UserFilter } from './filters.ts';
 import { areWithoutRolesMarked, countWithoutRoles, findPlace } from './kept-numbers-store.ts';
@@ -85,10 +85,11 @@ async function findMatchingPage(
   wanted: Omit<Asked, 'knowledge'>,
   areMarked: boolean,
 ): Promise<UserPage> {
-  const { filter } = wanted;
+  const { attributes, ...others } = wanted.filter;
+  const filter = attributes ? { ...others, attributes: await rarestFirst(db, attributes) } : others;
   const areShortRare = filter.search !== undefined && (await hasRareShortWords(db, filter.search));
   const { way, atLeast } = await findWay(db, filter);
-  const asked = { ...wanted, knowledge: { areShortRare, areMarked, way } };
+  const asked = { ...wanted, filter, knowledge: { areShortRare, areMarked, way } };
   if (atLeast > MAX_COUNTED) return readFirstOfMany(db, asked, MAX_COUNTED);
   const { read, total, users } = await countAndRead(db, asked);
   if (read <= MAX_COUNTED) return { total, isEstimate: false, users };
