@@ -63,12 +63,12 @@ export const modules: Modules = {
   'authz/guard': {
     uses: ['audit', 'sessions', 'sessions/token-lookup.ts', 'api-keys', 'factors', 'authz'],
   },
+  'user-attributes': { uses: ['authz'] },
   'group-trees': { uses: ['authz'] },
   permissions: { uses: ['factors', 'authz'], face: ['service.ts', 'presentation.ts'] },
   'permission-groups': { uses: ['authz', 'group-trees', 'permissions'] },
   roles: { uses: ['factors', 'authz', 'permissions'] },
   'role-groups': { uses: ['authz', 'group-trees', 'roles'] },
-  'user-attributes': { uses: ['authz'] },
   users: {
     uses: [
       'user-attributes',
@@ -249,6 +249,7 @@ export const modules: Modules = {
   applications: {
     uses: [
       'audit',
+      'user-attributes',
       'api-keys/use-notes.ts',
       'api-keys/wrong-key-limit.ts',
       'authz',

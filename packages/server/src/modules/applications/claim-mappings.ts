@@ -1,7 +1,7 @@
 // Which claims an application may be told beyond those of the scopes: none that has another meaning.
 // It must not compute a claim.
 import type { ClaimMapping } from '@castellan/contract/application-claims';
-import { isReservedClaim } from '../../platform/security/claim-names.ts';
+import { isReservedClaim } from '../user-attributes/service.ts';
 import { refusal } from './refusal.ts';
 
 const NAME = /^[\w.:/-]+$/;

@@ -9,9 +9,9 @@ import {
   type UserAttribute,
 } from '@castellan/contract/user-attributes';
 import { AppError } from '../../platform/errors.ts';
-import { isReservedClaim } from '../../platform/security/claim-names.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
 import { cleanText } from '../../platform/security/text.ts';
+import { isReservedClaim } from './claim-names.ts';
 
 /** What an administrator decides about an attribute. */
 export type Definition = Omit<UserAttribute, 'id' | 'created_at' | 'updated_at' | 'created_by_id'>;

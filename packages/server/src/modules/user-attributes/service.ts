@@ -44,6 +44,7 @@ import {
 } from './store.ts';
 import { keyOf } from './values.ts';
 
+export { isReservedClaim } from './claim-names.ts';
 export { invalid } from './definition.ts';
 export { findAttributes, keepCatalogue, lockCatalogue } from './store.ts';
 export { type Attribute, keyOf, valueFromText, visibleTo, type Writer } from './values.ts';
