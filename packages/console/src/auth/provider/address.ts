@@ -17,6 +17,9 @@ export const failureIn = (): string => parameter('kind');
 /** The number of the request that failed; null for a text that is none. */
 export const requestIn = (): string | null => /^[\w-]{1,64}$/.exec(parameter('request'))?.[0] ?? null;
 
+/** The slug of the provider of a sign-in that failed. Whoever links here chose it, so it names nothing by itself. */
+export const providerIn = (): string => parameter('provider');
+
 /** The path that the person wanted; null without one, or if it leads to another site. */
 function wanted(): string | null {
   const path = pathAfterSignIn(location.search, location.origin, '');

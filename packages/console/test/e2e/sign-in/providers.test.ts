@@ -150,6 +150,7 @@ test('what went wrong at the provider is told, and a provider that is away stops
   await page.goto('/login?next=/account');
   await continueWith(page, 'Acme');
   await page.getByText('The sign-in was cancelled at the provider.').waitFor();
+  await page.getByText('Provider Acme', { exact: true }).waitFor();
   await assertAccessible(page, 'the page of a failure');
   await page.getByRole('link', { name: 'Begin again' }).click();
   await page.waitForURL('**/login?next=%2Faccount');

@@ -61,6 +61,7 @@ export const via: ProviderTexts = {
       session: 'Sie wurden inzwischen abgemeldet. Melden Sie sich an und verknüpfen Sie es dann noch einmal.',
       other: 'Etwas Unerwartetes ist passiert. Wenn es wieder passiert, sagen Sie es Ihrer Administration.',
     },
+    provider: 'Anmeldedienst',
     request: 'Anfrage',
     again: 'Noch einmal beginnen',
     account: 'Zurück zu Ihrem Konto',

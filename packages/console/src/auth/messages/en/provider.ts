@@ -57,6 +57,7 @@ export const via = {
       session: 'You were signed out by then. Sign in, then connect it again.',
       other: 'Something unexpected happened. If it happens again, tell your administrator.',
     },
+    provider: 'Provider',
     request: 'Request',
     again: 'Begin again',
     account: 'Back to your account',

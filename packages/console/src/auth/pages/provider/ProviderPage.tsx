@@ -6,11 +6,12 @@ import {
   failureIn,
   isConnecting,
   onward,
+  providerIn,
   requestIn,
   resultIn,
   signInAddress,
 } from '../../provider/address.ts';
-import { type PendingIdentity, readPending } from '../../provider/calls.ts';
+import { type PendingIdentity, readPending, readProviders } from '../../provider/calls.ts';
 import { via } from '../../provider/text.ts';
 import { forgetPending } from '../../sign-in/waiting.ts';
 import { t } from '../../text.ts';
@@ -62,6 +63,15 @@ function Failed(): ReactElement {
   const wasConnecting = isConnecting();
   const kind = failureIn();
   const text = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+  const [name, setName] = useState<string | null>(null);
+  useEffect(() => {
+    const slug = providerIn();
+    // Without its name, the page still says what happened.
+    readProviders().then(
+      (all) => setName(all.find((one) => one.slug === slug)?.name ?? null),
+      () => {},
+    );
+  }, []);
   return (
     <Frame
       title={wasConnecting ? texts.connecting : texts.title}
@@ -72,6 +82,11 @@ function Failed(): ReactElement {
           {wasConnecting ? texts.account : texts.again}
         </a>
       </p>
+      {name !== null && (
+        <p className="muted">
+          {texts.provider} <b data-raw>{name}</b>
+        </p>
+      )}
       {request !== null && (
         <p className="muted">
           {texts.request} <code data-raw>{request}</code>
