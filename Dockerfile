@@ -25,7 +25,7 @@ WORKDIR /data
 VOLUME /data
 EXPOSE 8000
 # Liveness, because Swarm restarts what is unhealthy: an instance that waits for its database must not be restarted.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=60s CMD ["/opt/castellan/node_modules/.bin/node", "--disable-sigusr1", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/live`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s CMD ["/opt/castellan/node_modules/.bin/node", "--disable-sigusr1", "-e", "const { PORT, TLS_CERT_FILE } = process.env; require(TLS_CERT_FILE ? 'https' : 'http').get({ host: '127.0.0.1', port: PORT, path: '/health/live', rejectUnauthorized: false }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 # Process 1 is the service itself: it receives SIGTERM, and is the parent of every process that it starts.
 ENTRYPOINT ["/opt/castellan/node_modules/.bin/node", "--disable-sigusr1", "--max-semi-space-size=8", "/opt/castellan/packages/cli/castellan.mjs"]
 CMD ["serve"]

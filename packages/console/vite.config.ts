@@ -188,7 +188,10 @@ export default defineConfig(({ command }) => ({
   server: {
     port: 5173,
     proxy: Object.fromEntries(
-      ['/api/', '/.well-known', '/docs', '/health', '/brand'].map((path) => [path, { target: serviceUrl }]),
+      ['/api/', '/.well-known', '/docs', '/health', '/brand'].map((path) => [
+        path,
+        { target: serviceUrl, secure: false },
+      ]),
     ),
   },
 }));

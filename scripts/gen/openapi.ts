@@ -33,6 +33,7 @@ export async function generateOpenApi(): Promise<string> {
     mailTemplates: loadMailTemplates(undefined, settings.language),
     logo: undefined,
     breachFile: null,
+    tls: null,
     tallies: null,
     tracing: null,
   });

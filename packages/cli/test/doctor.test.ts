@@ -1,12 +1,17 @@
 // `castellan doctor` against a service that runs, and against what can be wrong.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startTestService, TEST_SECRET_KEY, type TestService } from '@castellan/testing/harness';
+import { makeCertificate } from '@castellan/testing/http/certificate';
 import { startSmtpSink } from '@castellan/testing/smtp-sink';
 import { Failure } from '../src/command.ts';
+import { lookAtCertificate } from '../src/doctor/certificate.ts';
 import type { Finding } from '../src/doctor/finding.ts';
 import { bad, ok, probe } from '../src/doctor/finding.ts';
 import { run } from '../src/program.ts';
@@ -94,6 +99,34 @@ test('passkeys of another domain are counted', async (t) => {
   has('warn', /^passkeys of old\.example: 1; they do not work here$/);
   const listed = await doctor({ PUBLIC_URL: 'https://new.example', PASSKEY_FORMER_RP_IDS: 'old.example' });
   listed.has('ok', /^passkeys of old\.example: 1; they work, because PASSKEY_FORMER_RP_IDS names it$/);
+});
+
+test('a service that speaks TLS is found at its own address, with the days that its certificate is valid', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'castellan-doctor-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') };
+  const { cert, key } = makeCertificate('accounts.example.com');
+  writeFileSync(files.TLS_CERT_FILE, cert);
+  writeFileSync(files.TLS_KEY_FILE, key, { mode: 0o600 });
+  const secure = await startTestService(t, { ...files, PUBLIC_URL: 'https://accounts.example.com' });
+  const own = { DATABASE_URL: secure.databaseUrl, PORT: new URL(secure.url).port, ...files };
+  const { has, findings } = await doctor({ ...own, PUBLIC_URL: 'https://accounts.example.com:1' });
+  has('warn', /^the certificate in TLS_CERT_FILE expires in 1 days, at /);
+  has('ok', /^the certificate is for the host of PUBLIC_URL, accounts\.example\.com$/);
+  has('ok', /^the service answers at https:\/\/127\.0\.0\.1:\d+$/);
+  assert.ok(!findings.some(({ text }) => text.includes('TRUSTED_PROXIES is empty')));
+
+  const settings = { tls: { certFile: files.TLS_CERT_FILE, keyFile: files.TLS_KEY_FILE } };
+  const later = new Date(Date.now() + 3 * 86_400_000);
+  const [expired, host] = await lookAtCertificate({ ...settings, publicUrl: 'https://other.example' }, later);
+  assert.deepEqual([expired?.level, host?.level], ['bad', 'warn']);
+  assert.match(expired?.text ?? '', /expired at/);
+
+  writeFileSync(files.TLS_KEY_FILE, makeCertificate('other.example').key);
+  (await doctor({ ...own, PUBLIC_URL: 'https://accounts.example.com:1' })).has(
+    'bad',
+    /is not the key of the first certificate/,
+  );
 });
 
 test('a service below a path of its host is found there, by the address that people use', async (t) => {

@@ -97,6 +97,7 @@ export async function buildApp(deps: Deps): Promise<App> {
     basePath: settings.basePath,
     trustedProxies: settings.trustedProxies,
     constraintCodes,
+    ...(deps.tls ? { tls: deps.tls } : {}),
     isStopping: () => deps.readiness.stopping,
     answerMissing: createMissingPage(pageDeps),
     ...(deps.tracing ? { tracing: deps.tracing } : {}),

@@ -49,6 +49,7 @@ import { type AgedReads, createAgedReads, readsOnPrimary } from './platform/db/a
 import { createKysely } from './platform/db/pool.ts';
 import type { DeliveryWorker } from './platform/delivery/worker.ts';
 import type { Exports } from './platform/http/answers/export.ts';
+import type { Tls } from './platform/http/server/tls.ts';
 import { createFairGate } from './platform/limits/fair-gate.ts';
 import { createGate, type Gate } from './platform/limits/gate.ts';
 import { createLocalLimit, type LocalLimit } from './platform/limits/local-limit.ts';
@@ -143,6 +144,9 @@ export type Deps = {
   /** Null if PASSWORD_BREACH_FILE is not set. */
   breachFile: BreachFile | null;
 
+  /** Null: the service speaks HTTP. */
+  tls: Tls | null;
+
   /** Seals and opens the secrets of authenticator apps. */
   totpVault: TotpVault;
   providerVault: ProviderVault;
@@ -207,6 +211,7 @@ export type Parts = {
   mailTemplates: MailTemplates;
   logo: Logo | undefined;
   breachFile: BreachFile | null;
+  tls: Tls | null;
   tallies: Tallies | null;
   tracing: Tracing | null;
 };
@@ -327,6 +332,7 @@ export function createDeps(parts: Parts): Deps {
     hasher: tracing ? traceHashes(hasher, tracing) : hasher,
     strengthMeter: parts.strengthMeter ?? createStrengthMeter(),
     breachFile: parts.breachFile,
+    tls: parts.tls,
     idempotencyKey: deriveKey(secretKey, 'idempotency'),
     searchTokenKey: deriveKey(secretKey, 'search-token'),
     totpVault: createTotpVault(secretKey),

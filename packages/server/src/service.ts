@@ -65,11 +65,11 @@ const PREPARE_GRACE_MS = 2_000;
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings, workers = 1 } = options;
   // Links and the issuer contain the port, so it is chosen before they are used. Workers share a port that has a number.
-  const namesPort = settings.publicUrl === 'http://localhost:0';
+  const namesPort = /^https?:\/\/localhost:0$/.test(settings.publicUrl);
   if (settings.port !== 0 || !(namesPort || workers > 1)) return startOn(options);
   for (let attempt = 1; ; attempt += 1) {
     const port = await probePort(settings.host, 0);
-    const publicUrl = namesPort ? `http://localhost:${port}` : settings.publicUrl;
+    const publicUrl = namesPort ? settings.publicUrl.replace(/0$/, String(port)) : settings.publicUrl;
     try {
       return await startOn({ ...options, settings: { ...settings, port, publicUrl } });
     } catch (error) {
@@ -185,7 +185,7 @@ async function startOn(options: ServiceOptions): Promise<Service> {
     scheduler,
     get url() {
       const { address, port, family } = addressOf(app.server);
-      return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+      return `${deps.tls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
     },
     database: foundation.database,
     prepared,

@@ -9,6 +9,7 @@ import {
 } from './platform/config/config.ts';
 import { fileVariable, readSecretFiles } from './platform/config/secret-files.ts';
 import { needsSecure } from './platform/http/plugins/cookies.ts';
+import type { TlsFiles } from './platform/http/server/tls.ts';
 import { passkeySiteOf } from './platform/security/factors/passkey-site.ts';
 import { accountsSettings } from './settings/accounts.ts';
 import { addressSettings } from './settings/address.ts';
@@ -63,6 +64,8 @@ export type Settings = Omit<Read, 'publicUrl' | 'workers' | 'databasePoolSize' |
   basePath: string;
   workers: number;
   passwordMinLength: number;
+  /** Null: the service speaks HTTP. */
+  tls: TlsFiles | null;
   /** Of all workers together: at least two for each. */
   databasePoolSize: number;
   /** Every setting as people may see it, without secrets. */
@@ -74,6 +77,14 @@ export type Settings = Omit<Read, 'publicUrl' | 'workers' | 'databasePoolSize' |
   /** Warnings about settings that are probably a mistake: sentences for the operator. */
   warnings: string[];
 };
+
+function tlsFilesOf({ tlsCertFile: certFile, tlsKeyFile: keyFile }: Read): TlsFiles | null {
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
+  if (certFile === undefined && keyFile === undefined) return null;
+  throw new SettingsError([
+    'TLS_CERT_FILE and TLS_KEY_FILE belong together, and one of them is not set; set both, or none',
+  ]);
+}
 
 /** The minimum length of passwords where PASSWORD_MIN_LENGTH does not say it (NIST SP 800-63B-4, 3.1.1.2). */
 const minLengths = { spec: 12, nist: 15 };
@@ -100,13 +111,19 @@ export function loadSettings(given: Readonly<Record<string, string | undefined>>
       `SECOND_FACTOR_REQUIRED_FOR is "${read.secondFactorRequiredFor}", but SECOND_FACTORS is empty, so nobody could set one up; write SECOND_FACTORS=totp, or SECOND_FACTOR_REQUIRED_FOR=nobody`,
     ]);
   requireKnownWhileTrusted(read);
-  const publicUrl = read.publicUrl ?? `http://localhost:${read.port}`;
+  const tls = tlsFilesOf(read);
+  const publicUrl = read.publicUrl ?? `${tls ? 'https' : 'http'}://localhost:${read.port}`;
+  if (tls && publicUrl.startsWith('http:'))
+    throw new SettingsError([
+      'PUBLIC_URL is http and TLS_CERT_FILE is set, so nobody would reach the service there; write the https URL',
+    ]);
   const passwordMinLength = read.passwordMinLength ?? minLengths[read.passwordPolicy];
   const settings = {
     ...read,
     ...sharesOf(read),
     passwordMinLength,
     publicUrl,
+    tls,
     basePath: basePathOf(publicUrl),
   };
   const names = definitions.flatMap(({ name, secret }) => (secret ? [name, fileVariable(name)] : [name]));

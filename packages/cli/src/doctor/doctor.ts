@@ -10,6 +10,7 @@ import { type Foundation, openFoundation } from '@castellan/server/start/foundat
 import { jsonText, printable } from '../api/text.ts';
 import { type Call, Failure, optionOf, UsageError } from '../command.ts';
 import { lookAtPlainAddresses } from './addresses.ts';
+import { lookAtCertificate } from './certificate.ts';
 import { lookAtClock, lookAtPooler, lookAtSchema, lookAtServer } from './database.ts';
 import { type Finding, type Level, ok, probe, warn } from './finding.ts';
 import { lookAtKeys } from './keys.ts';
@@ -68,6 +69,9 @@ async function examine(
       () => lookAtMail(settings, recipient),
       MAIL_MS,
     ),
+  );
+  add(
+    await probe('certificate', 'Correct TLS_CERT_FILE and TLS_KEY_FILE.', () => lookAtCertificate(settings)),
   );
   add(await probe('address', 'Check PUBLIC_URL and the proxy.', () => lookAtAddress(settings, keyIds)));
 }

@@ -1,7 +1,10 @@
 // Looks at this machine: the disk, the console, and whether the service answers where people look for it.
 import { constants } from 'node:fs';
 import { access, readFile, statfs } from 'node:fs/promises';
+import { get } from 'node:http';
+import { get as getSecurely } from 'node:https';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { stateOfBuild } from '@castellan/console/build';
 import type { Settings } from '@castellan/server/settings';
 import { bad, ok, type Report, warn } from './finding.ts';
@@ -62,6 +65,20 @@ const read = async (url: string): Promise<{ status: number; body: Record<string,
   return { status: response.status, body: Object(body) };
 };
 
+/** Whether the service answers at its own address. Its certificate is that of PUBLIC_URL, so it is not checked here. */
+const isLive = (local: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const url = `${local}/health/live`;
+    const options = { timeout: FETCH_MS, rejectUnauthorized: false };
+    const sent = local.startsWith('https:') ? getSecurely(url, options) : get(url, options);
+    sent.on('response', async (response) => {
+      const found = await json(response).catch(() => null);
+      resolve(Object(found).status === 'live');
+    });
+    sent.on('timeout', () => sent.destroy());
+    sent.on('error', () => resolve(false));
+  });
+
 const reasonOf = (error: unknown): string => {
   const { cause, message } = Object(error);
   return String(Object(cause).code ?? message);
@@ -69,18 +86,15 @@ const reasonOf = (error: unknown): string => {
 
 /** `keyIds`: the signing keys of the database, by which the service at PUBLIC_URL is recognised; null if unknown. */
 export async function lookAtAddress(
-  { publicUrl, host, port, inForce }: Settings,
+  { publicUrl, host, port, tls, inForce }: Settings,
   keyIds: readonly string[] | null,
 ): Promise<Report[]> {
-  const local = `http://${['0.0.0.0', '::', ''].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
-  const isRunning = await read(`${local}/health/live`).then(
-    ({ body }) => body.status === 'live',
-    () => false,
-  );
+  const local = `${tls ? 'https' : 'http'}://${['0.0.0.0', '::', ''].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
+  const isRunning = await isLive(local);
   const areTrusted = inForce.some(
     ({ name, source, value }) => name === 'TRUSTED_PROXIES' && source === 'environment' && value !== '',
   );
-  const proxies = proxyReports(publicUrl, areTrusted);
+  const proxies = proxyReports(publicUrl, { areTrusted, hasTls: tls !== null });
   if (!isRunning) return [ok(`the service does not run here (no answer at ${local})`), ...proxies];
   return [ok(`the service answers at ${local}`), ...(await publicReports(publicUrl, keyIds)), ...proxies];
 }
@@ -129,10 +143,13 @@ async function publicReport(publicUrl: string, keyIds: readonly string[] | null)
   }
 }
 
-/** The service itself speaks HTTP only, so https means that there is a proxy. */
-function proxyReports(publicUrl: string, isTrusted: boolean): Report[] {
+/** Without TLS_CERT_FILE, the service speaks HTTP only, so https means that there is a proxy. */
+function proxyReports(
+  publicUrl: string,
+  { areTrusted: isTrusted, hasTls }: { areTrusted: boolean; hasTls: boolean },
+): Report[] {
   const isHttps = publicUrl.startsWith('https:');
-  if (isHttps && !isTrusted)
+  if (isHttps && !isTrusted && !hasTls)
     return [
       warn(
         'PUBLIC_URL is https and TRUSTED_PROXIES is empty: every client seems to have the address of the proxy, and shares its limits',

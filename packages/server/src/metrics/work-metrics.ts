@@ -52,6 +52,18 @@ export const workMetrics: readonly Definition[] = [
   ),
   single(
     'gauge',
+    'castellan_tls_certificate_expiry_timestamp_seconds',
+    'When the certificate that the service uses expires. Without TLS_CERT_FILE, there is no sample.',
+    ({ deps }) => deps.tls && deps.tls.stats().notAfter.getTime() / 1_000,
+  ),
+  single(
+    'gauge',
+    'castellan_tls_certificate_current',
+    '1 if the pair in TLS_CERT_FILE and TLS_KEY_FILE is the one in use; 0 if it was replaced by one that cannot be used. Without TLS_CERT_FILE, there is no sample.',
+    ({ deps }) => deps.tls && (deps.tls.stats().isCurrent ? 1 : 0),
+  ),
+  single(
+    'gauge',
     'castellan_breach_file_current',
     '1 if the file at PASSWORD_BREACH_FILE is the one in use and can be read; 0 if it is gone, damaged or unreadable.',
     ({ deps }) => deps.breachFile && (deps.breachFile.stats().isCurrent ? 1 : 0),

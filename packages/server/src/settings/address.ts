@@ -1,5 +1,5 @@
 // Settings: where the service listens, where people reach it, and its processes.
-import { address, integer, optional, setting } from '../platform/config/config.ts';
+import { address, integer, optional, setting, text } from '../platform/config/config.ts';
 import { type AddressRanges, parseRanges } from '../platform/security/address-ranges.ts';
 import { parseTrustedProxies, type TrustedProxies } from '../platform/security/client-address.ts';
 import { readPublicUrl } from '../start/checks/public-url.ts';
@@ -15,6 +15,18 @@ export const addressSettings = {
     optional(readPublicUrl),
     'URL at which people reach the service, with the path that it is mounted below, if any. It is the base of mailed links and the issuer (`iss`) of tokens.',
     { shown: 'http://localhost:PORT' },
+  ),
+  tlsCertFile: setting(
+    'TLS_CERT_FILE',
+    optional(text),
+    'Path of the certificate in PEM, then its chain. With it, the service speaks TLS 1.2 and 1.3 itself, and only that. Read again within a minute of a change. See docs/operate/install.md.',
+    { shown: 'none' },
+  ),
+  tlsKeyFile: setting(
+    'TLS_KEY_FILE',
+    optional(text),
+    'Path of the private key of `TLS_CERT_FILE` in PEM, without a passphrase.',
+    { shown: 'none' },
   ),
   trustedProxies: setting(
     'TRUSTED_PROXIES',

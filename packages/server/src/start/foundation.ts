@@ -11,13 +11,16 @@ import { loadLogo } from '../modules/console/logo.ts';
 import type { ProviderAddresses } from '../modules/identity-providers/upstream/asking.ts';
 import { createBreachFile } from '../modules/passwords/breach-file.ts';
 import type { StrengthMeter } from '../modules/passwords/strength.ts';
+import { SettingsError } from '../platform/config/config.ts';
 import { type Connection, createPool, reservedConnections } from '../platform/db/pool.ts';
 import type { StatementWatch } from '../platform/db/watched-statements.ts';
+import { openTls, type Tls } from '../platform/http/server/tls.ts';
 import type { Logger } from '../platform/logging/log.ts';
 import { createMailTransport } from '../platform/mail/transport.ts';
 import { createPasswordHasher, type PasswordHasher } from '../platform/security/password-hasher.ts';
 import { loadSecretKey } from '../platform/security/secret-key.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
+import { errorMessage } from '../platform/unknown-values.ts';
 import type { Settings } from '../settings.ts';
 import { type DatabaseServer, openDatabaseServer, requireDatabase } from './database/database-server.ts';
 import { requireOwnConnections } from './database/pooler.ts';
@@ -74,7 +77,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   }
 }
 
-type Given = Pick<Parts, 'mailTemplates' | 'logo' | 'breachFile' | 'secretKey' | 'transport'>;
+type Given = Pick<Parts, 'mailTemplates' | 'logo' | 'breachFile' | 'tls' | 'secretKey' | 'transport'>;
 
 /** Reads the files that the settings name, before anything is started. */
 async function readGiven(options: FoundationOptions): Promise<Given> {
@@ -85,6 +88,8 @@ async function readGiven(options: FoundationOptions): Promise<Given> {
   const breachFile = passwordBreachFile === undefined ? null : createBreachFile(passwordBreachFile, log);
   // Commands on an existing database open it when they set a password.
   if (!options.existing) await breachFile?.open();
+  // Commands on an existing database do not listen.
+  const tls = options.existing ? null : openGivenTls(settings, log);
   if (options.existing) requireDatabase(settings);
   for (const warning of settings.warnings) log.warn(warning);
   const secretKey = await loadKey(settings, log, (options.existing ?? false) && !options.anySecretKey);
@@ -96,7 +101,16 @@ async function readGiven(options: FoundationOptions): Promise<Given> {
     print: options.isTerminal ? print : undefined,
     onKept: (file) => log.info({ file: resolve(file) }, 'mail kept as a file'),
   });
-  return { mailTemplates, logo, breachFile, secretKey, transport };
+  return { mailTemplates, logo, breachFile, tls, secretKey, transport };
+}
+
+function openGivenTls({ tls }: Settings, log: Logger): Tls | null {
+  if (tls === null) return null;
+  try {
+    return openTls(tls, log);
+  } catch (error) {
+    throw new SettingsError([errorMessage(error)]);
+  }
 }
 
 async function loadKey(settings: Settings, log: Logger, existing: boolean): Promise<Buffer> {
@@ -161,6 +175,7 @@ async function buildOn(
         closeAuditLog(deps.auditLog),
       ]);
       given.transport.close();
+      given.tls?.stop();
       const ended = Promise.all([pool.end(), reservedPool.end(), replicaPool?.end()]);
       await Promise.race([ended, wait(POOL_GRACE_MS, undefined, { ref: false })]);
       await stop();

@@ -52,7 +52,8 @@ export function reportReady(url: string): void {
   process.on('message', (message) => {
     if (isBeatOrder(message)) beat(message.beatMs);
   });
-  const report: WorkerReport = { ready: true, port: Number(new URL(url).port || 80) };
+  const { protocol, port } = new URL(url);
+  const report: WorkerReport = { ready: true, port: Number(port || (protocol === 'https:' ? 443 : 80)) };
   if (process.connected) process.send?.(report);
 }
 

@@ -1,6 +1,6 @@
 // The HTTP server without routes: parsing, limits, ids, headers, error responses, access log.
 // It must not know an operation; plugins and modules add those.
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { ErrorCode } from '@castellan/contract/errors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
@@ -37,6 +37,7 @@ import { createAccessLog } from './access-log.ts';
 import { ignoreMethods } from './any-method.ts';
 import { LazyChild } from './request-log.ts';
 import type { DeclaredRoute } from './route-config.ts';
+import type { Tls } from './tls.ts';
 import { addTracing } from './tracing-hooks.ts';
 import './route-config.ts';
 
@@ -46,6 +47,8 @@ export type ServerOptions = {
   /** The path of `publicUrl`, which is removed from the addresses of requests that have it; may be empty. */
   basePath: string;
   trustedProxies: TrustedProxies;
+  /** Default: HTTP without TLS. */
+  tls?: Tls;
   constraintCodes: Readonly<Record<string, ErrorCode>>;
   /** While it returns true, responses end their keep-alive connections. */
   isStopping?: () => boolean;
@@ -73,6 +76,23 @@ const MAX_PARAM_LENGTH = 1_000;
 
 export type App = ReturnType<typeof createServer>;
 
+const serverOptions = {
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+  // Node's refusal would lack our headers and body, so the first hook refuses instead.
+  requireHostHeader: false,
+};
+
+/** Sets the timeouts that Fastify sets for servers that it makes itself. */
+const secureServer = (tls: Tls) => (listener: RequestListener) => {
+  const server = tls.createServer(
+    { ...serverOptions, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
+    listener,
+  );
+  server.setTimeout(SEND_TIMEOUT_MS);
+  return server;
+};
+
 export function createServer(options: ServerOptions) {
   const unavailableLog = createUnavailableLog(options.log);
   const handleError = createErrorHandler({ ...options, unavailableLog });
@@ -85,12 +105,8 @@ export function createServer(options: ServerOptions) {
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: SEND_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
-      // Node's refusal would lack our headers and body, so the first hook refuses instead.
-      requireHostHeader: false,
-    },
+    http: serverOptions,
+    ...(options.tls ? { serverFactory: secureServer(options.tls) } : {}),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     requestIdHeader: false,
