@@ -351,6 +351,7 @@ export const modules: Modules = {
       'api-keys',
       'authz',
       'applications',
+      'user-attributes',
       'openid/authorize/pushed.ts',
       'openid/claims',
       'openid/device',

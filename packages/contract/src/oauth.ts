@@ -240,7 +240,10 @@ export const IntrospectionRequest = Type.Object(
     token,
     token_type_hint,
     include: Type.Optional(
-      Type.Literal('permissions', { description: 'Adds `roles` and `permissions` to the response.' }),
+      Type.Enum(['permissions', 'attributes', 'permissions attributes'], {
+        description:
+          '`permissions` adds `roles` and `permissions` to the response. `attributes` adds the attributes of the user that tokens may tell, under their names; for a token of an application, if it has the scope `profile`.',
+      }),
     ),
     ...clientFields,
   },
@@ -329,6 +332,7 @@ export const Introspection = Type.Object(
   },
   {
     title: 'Introspection',
+    additionalProperties: true,
     examples: [
       {
         active: true,

@@ -1543,8 +1543,8 @@ export type IntrospectionRequest = {
   token: string;
   /** Ignored. */
   token_type_hint?: string;
-  /** Adds `roles` and `permissions` to the response. */
-  include?: 'permissions';
+  /** `permissions` adds `roles` and `permissions` to the response. `attributes` adds the attributes of the user that tokens may tell, under their names; for a token of an application, if it has the scope `profile`. */
+  include?: 'permissions' | 'attributes' | 'permissions attributes';
   /** Id of the service account, or client_id of the application, unless the Authorization header has it. */
   client_id?: string;
   /** An API key of the service account, or a secret of the application, unless the Authorization header has it. */

@@ -20,6 +20,7 @@ import {
 } from '../openid/tokens/service.ts';
 import type { TokenLookup } from '../sessions/token-lookup.ts';
 import { accessAudience } from '../sessions/tokens.ts';
+import { findClaimValues } from '../user-attributes/service.ts';
 
 export type IntrospectionDeps = ApplicationTokenDeps & {
   apiKeys: ApiKeys;
@@ -43,7 +44,7 @@ export async function introspect(
   deps: IntrospectionDeps,
   { client, principal, policy }: Pick<Caller, 'client' | 'principal' | 'policy'>,
   token: string,
-  options: { withPermissions: boolean },
+  options: { withPermissions: boolean; withAttributes: boolean },
 ): Promise<Introspection> {
   if (looksLikeApplicationToken(token)) {
     const told = await introspectApplicationToken(deps, token, null, options);
@@ -54,9 +55,13 @@ export async function introspect(
   if (!live) return { active: false };
   // Someone who sends a service made-up tokens must not use up what it may ask.
   await deps.accessLimit?.count(client, principal);
+  const { sub } = live.facts;
   return {
     active: true,
     ...live.facts,
+    ...(options.withAttributes && live.proved && sub !== undefined
+      ? await findClaimValues(deps.db, sub)
+      : {}),
     ...(options.withPermissions ? await permissionsIn(deps, live) : {}),
   };
 }

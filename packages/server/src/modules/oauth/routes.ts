@@ -280,7 +280,11 @@ function introspectionRoute(app: App, deps: OAuthDeps): void {
     },
     handler: async (request, reply) => {
       const { token, include } = request.body;
-      const options = { withPermissions: include === 'permissions' };
+      const included = include?.split(' ') ?? [];
+      const options = {
+        withPermissions: included.includes('permissions'),
+        withAttributes: included.includes('attributes'),
+      };
       if (!presentsApplication(request)) return introspect(deps, callerOf(request), token, options);
       return introspectApplicationToken(deps, token, await applicationOf(deps, request, reply), options);
     },

@@ -48,7 +48,7 @@ export { isReservedClaim } from './claim-names.ts';
 export { invalid } from './definition.ts';
 export { findAttributes, keepCatalogue, lockCatalogue } from './store.ts';
 export { type Attribute, keyOf, valueFromText, visibleTo, type Writer } from './values.ts';
-export { findValues } from './values-store.ts';
+export { findClaimValues, findValues } from './values-store.ts';
 export {
   attributePath,
   carryOutValues,

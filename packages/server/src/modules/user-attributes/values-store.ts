@@ -21,6 +21,15 @@ export async function findValues(
   );
 }
 
+/** Returns the values of a user that tokens may tell, by name. */
+export async function findClaimValues(db: Db, userId: string): Promise<AttributeValues> {
+  const { rows } = await sql<{ name: string; value: unknown }>`
+    select a.name, v.value from user_attributes a
+    join user_attribute_values v on v.attribute_id = a.id and v.user_id = ${userId}
+    where a.claims order by a.name collate "C"`.execute(db);
+  return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+}
+
 export type WrittenValue = { userId: string; attribute: Attribute; value: unknown; key: Buffer };
 
 /** Writes values of users whose rows the transaction has locked or created. */

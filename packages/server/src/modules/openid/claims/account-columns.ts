@@ -15,6 +15,8 @@ export type ClaimedAccount = Pick<Subject, 'is_superuser' | 'role_ids'> & {
   group_names: readonly string[];
   /** Those in the groups of the API resources of the application, if it may be told which of them the account holds. */
   claimable_permission_ids: readonly string[];
+  /** The values of attributes that tokens may tell, by name, if the application may be told the profile. */
+  attribute_claims: Readonly<Record<string, unknown>>;
 };
 
 /** An account as an application knows it. */
@@ -49,6 +51,10 @@ const scopesOfResources = `
   select p.id from application_resources x join api_resource_groups rg on rg.api_resource_id = x.resource_id
   join permissions p on p.group_id = rg.permission_group_id where x.application_id = a.id`;
 
+const attributeClaims = `
+  select jsonb_object_agg(t.name, v.value) from user_attributes t
+  join user_attribute_values v on v.attribute_id = t.id and v.user_id = u.id where t.claims`;
+
 /** SQL condition: the application has a mapping from role groups. */
 const hasGroupMapping = `jsonb_path_exists(a.claims::jsonb, '$[*] ? (@.from starts with "role_")')`;
 
@@ -64,4 +70,6 @@ export const accountColumns = `
     then array(${groupNames}) else '{}' end as group_names,
   case when 'permissions' = any(a.scopes) and ('permissions' = any(g.scopes) or g.claims is not null)
     then array(${scopesOfResources}) else '{}' end as claimable_permission_ids,
+  case when 'profile' = any(a.scopes) and ('profile' = any(g.scopes) or g.claims is not null)
+    then coalesce((${attributeClaims}), '{}') else '{}' end as attribute_claims,
   (select stamp from authz_version) as authz_stamp`;

@@ -46,7 +46,7 @@ export async function previewClaims(
     nonce: example.nonce,
   };
   const { told, isOver } = fittedToToken(
-    { alg: account.id_token_signing_alg, own, mappings },
+    { alg: account.id_token_signing_alg, own, mappings, attributes: account.attribute_claims },
     claimsIn('id_token', choice, account, graph),
   );
   return {

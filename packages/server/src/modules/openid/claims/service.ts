@@ -109,6 +109,8 @@ export function claimsIn(
     .map((mapping) => [mapping.name, mappedValue(mapping, account, graph)]);
   const told = [
     ...accountClaims.filter((name) => names.has(name)).map((name) => [name, all[name]]),
+    // Attributes belong to the profile. A mapping of the application comes after them, and so replaces one of its name.
+    ...(ofScopes.includes('profile') ? Object.entries(account.attribute_claims) : []),
     ...mapped,
   ];
   return Object.fromEntries(told.filter(([, value]) => value !== undefined));

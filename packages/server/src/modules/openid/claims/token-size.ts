@@ -13,20 +13,27 @@ const MAX_TOKEN_LENGTH = 6 * 1_024;
 const besideClaims = { RS256: 450, ES256: 194 };
 
 /**
- * Returns the claims about an account that a token has, beside its `own` ones. If it would be larger than 6 KiB, lists are left out, and
- * texts made of lists, and a claim says so. `isOver`: something was left out.
+ * Returns the claims about an account that a token has, beside its `own` ones. If it would be larger than 6 KiB, lists and attributes are left
+ * out, and texts made of lists, and a claim says so. `isOver`: something was left out.
  */
 export function fittedToToken(
   {
     alg,
     own,
     mappings,
-  }: { alg: Row<'applications'>['id_token_signing_alg']; own: object; mappings: readonly ClaimMapping[] },
+    attributes,
+  }: {
+    alg: Row<'applications'>['id_token_signing_alg'];
+    own: object;
+    mappings: readonly ClaimMapping[];
+    /** The attributes of the account. */
+    attributes: object;
+  },
   told: ToldClaims,
 ): { told: ToldClaims; bytes: number; isOver: boolean } {
   const claims = Buffer.byteLength(JSON.stringify({ ...own, ...told }));
   const bytes = Math.ceil((claims * 4) / 3) + besideClaims[alg === 'ES256' ? 'ES256' : 'RS256'];
-  const isList = new Set(['roles', 'groups', 'permissions']);
+  const isList = new Set(['roles', 'groups', 'permissions', ...Object.keys(attributes)]);
   for (const { name, as } of mappings) if (as === 'list' || as === 'text') isList.add(name);
   const rest = Object.fromEntries(Object.entries(told).filter(([name]) => !isList.has(name)));
   const isOver = bytes > MAX_TOKEN_LENGTH && Object.keys(rest).length < Object.keys(told).length;

@@ -84,7 +84,7 @@ export function createResourceToken(
     amr: grant.amr,
     ...(jkt === null ? {} : { cnf: { jkt } }),
   };
-  const { told, bytes, isOver } = fittedToToken({ alg: target.alg, own, mappings }, mapped);
+  const { told, bytes, isOver } = fittedToToken({ alg: target.alg, own, mappings, attributes: {} }, mapped);
   if (isOver)
     deps.log.warn(
       { application_id: grant.application_id, user_id: grant.user_id, bytes },
@@ -161,11 +161,14 @@ export function createIdToken(deps: ApplicationTokenDeps, parts: IdTokenParts): 
     at_hash: leftHalfOfHash(accessToken),
     ...(nonce === null ? {} : { nonce }),
   };
-  const { told, bytes, isOver } = fittedToToken({ alg, own, mappings }, all);
+  const { told, bytes, isOver } = fittedToToken(
+    { alg, own, mappings, attributes: grant.attribute_claims },
+    all,
+  );
   if (isOver)
     deps.log.warn(
       { application_id: application.id, user_id: grant.user_id, bytes },
-      'an ID token would be larger than 6 KiB: it was issued without lists such as roles and groups, which userinfo has',
+      'an ID token would be larger than 6 KiB: it was issued without attributes and lists such as roles and groups, which userinfo has',
     );
   return signJwt({ alg, key, typ: 'JWT' }, { ...own, ...told });
 }

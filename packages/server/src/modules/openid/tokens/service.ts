@@ -98,6 +98,10 @@ function scopesNow({ token, graph }: Live, now: number): string[] | undefined {
   return names?.filter((name) => ids.has(graph.permissions.idOf(name)));
 }
 
+/** Returns whether the token is for the profile of its account. */
+const isProfileTold = (token: LiveApplicationToken): boolean =>
+  token.aud === null && allowedOf(token.token_scopes, token).includes('profile');
+
 /** Returns whether the application was granted to know the email, which is the name of an account. */
 const isNameTold = (token: LiveApplicationToken): boolean =>
   allowedOf(token.aud === null ? token.token_scopes : token.scopes, token).some(
@@ -112,7 +116,7 @@ export async function introspectApplicationToken(
   deps: ApplicationTokenDeps,
   text: string,
   asking: Pick<AuthenticatedApplication, 'id'> | null,
-  options: { withPermissions: boolean },
+  options: { withPermissions: boolean; withAttributes: boolean },
 ): Promise<Introspection> {
   const live = await findLive(deps, text);
   if (!live || (asking && asking.id !== live.token.application_id)) return { active: false };
@@ -140,6 +144,7 @@ export async function introspectApplicationToken(
     acr: token.acr,
     amr: token.amr,
     auth_time: Math.floor(token.auth_time.getTime() / 1_000),
+    ...(options.withAttributes && isProfileTold(token) ? token.attribute_claims : {}),
     // A token carries what it is for, whatever its account holds: none for userinfo. A service that asks about all tokens may not be
     // the one that this one is for: it reads `aud` and `scope`.
     ...(options.withPermissions

@@ -70,11 +70,12 @@ function candidatesOf(
 ): RawBuilder<unknown> {
   const { roleId, ...rest } = filter;
   const [attribute, ...otherAttributes] = filter.attributes ?? [];
+  // In the order of the index: otherwise the planner reads the whole table for a value that many have.
   if (attribute && knowledge.way === 'attribute first')
     return sql`
       select u.id, ${key} as key, ${conditionOf({ ...filter, attributes: otherAttributes }, knowledge)} as is_match
       from users u where u.id = any(array(
-        select v.user_id from ${valuesWith(attribute)} limit ${MAX_COUNTED + 1}))`;
+        select v.user_id from ${valuesWith(attribute)} order by v.user_id limit ${MAX_COUNTED + 1}))`;
   if (roleId === undefined || knowledge.way === 'role')
     return sql`
       select u.id, ${key} as key, true as is_match from users u where ${conditionOf(filter, knowledge)}
@@ -93,7 +94,7 @@ function candidatesOf(
 export async function countWithValues(db: Db, conditions: readonly AttributeCondition[]): Promise<number[]> {
   const counts = conditions.map(
     (condition) =>
-      sql`(select count(*) from (select from ${valuesWith(condition)} limit ${MAX_COUNTED + 1}) found)`,
+      sql`(select count(*) from (select from ${valuesWith(condition)} order by v.user_id limit ${MAX_COUNTED + 1}) found)`,
   );
   const { rows } = await sql<{ counts: string[] }>`${plannedForValues}
     select array[${sql.join(counts)}] as counts`.execute(db);
