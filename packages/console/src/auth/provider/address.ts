@@ -17,7 +17,7 @@ export const failureIn = (): string => parameter('kind');
 /** The number of the request that failed; null for a text that is none. */
 export const requestIn = (): string | null => /^[\w-]{1,64}$/.exec(parameter('request'))?.[0] ?? null;
 
-/** The slug of the provider of a sign-in that failed. Whoever links here chose it, so it names nothing by itself. */
+/** The slug of the provider of a sign-in that failed. The author of a link chooses it, so it names nothing by itself. */
 export const providerIn = (): string => parameter('provider');
 
 /** The path that the person wanted; null without one, or if it leads to another site. */
