@@ -184,6 +184,11 @@ export const auditActionCatalogue = {
     failure: true,
     bounded: true,
   },
+  personal_token_refused: {
+    text: 'A personal access token was refused. details.reason: personal_token_invalid, personal_token_expired, personal_token_revoked or rate_limited. details.token_id, if the token is known.',
+    failure: true,
+    bounded: true,
+  },
   client_token_issued: {
     text: 'A service account got an access token for an API key. details: key_id.',
     bounded: true,
@@ -265,6 +270,12 @@ export const auditActionCatalogue = {
   service_account_updated: { text: 'A service account was changed.' },
   service_account_roles_changed: { text: 'The roles of a service account were changed.' },
   service_account_deleted: { text: 'A service account was deleted; its API keys and access tokens ended.' },
+  personal_token_created: {
+    text: 'A person made a personal access token. details: personal_token_id, prefix, token_name, expires_at, permissions, narrowed_by.',
+  },
+  personal_token_ended: {
+    text: 'A personal access token was ended, by its owner or by an administrator. details: personal_token_id, prefix, token_name.',
+  },
   api_key_created: {
     text: 'An API key was created for a service account. details: api_key_id, prefix, narrowed_by.',
   },

@@ -900,6 +900,16 @@ export type CreatePermissionGroup = {
   permission_group_id?: string | null;
 };
 
+export type CreatePersonalToken = {
+  /** 1 to 250 characters; unique, ignoring case. */
+  name: string;
+  /** In the future, and at most `PERSONAL_TOKEN_MAX_DAYS` ahead. */
+  expires_at: string;
+  permissions?: string[] | null;
+  /** Proves that it is you, instead of a recent sign-in. Not for an account with a second factor, which proves that by `POST /api/v1/auth/step-up`. */
+  current_password?: string;
+};
+
 export type CreateRole = {
   /** 1 to 250 characters; unique, ignoring case. */
   name: string;
@@ -1922,6 +1932,24 @@ export type NewPasskeyOptionsRequest = {
   kind: 'passkey' | 'security_key';
 };
 
+export type NewPersonalToken = {
+  id: string;
+  name: string;
+  /** The part of the token that names it. It is not a secret. */
+  prefix: string;
+  permissions: string[] | null;
+  /** `maker`: the permissions are those that its owner held when they made the token. Null: the request named them, or the token is not narrowed. */
+  narrowed_by: 'maker' | null;
+  /** ISO 8601, UTC. */
+  expires_at: string;
+  /** Exact to the minute. */
+  last_used_at: string | null;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** The personal access token. It is shown only here. */
+  token: string;
+};
+
 /** RFC 6749, section 5.2. */
 export type OAuthError = {
   /** Stable; switch on it in programs. */
@@ -2242,6 +2270,22 @@ export type PermissionSubject = {
   type: 'user' | 'service_account';
   id: string;
   name: string;
+};
+
+export type PersonalToken = {
+  id: string;
+  name: string;
+  /** The part of the token that names it. It is not a secret. */
+  prefix: string;
+  permissions: string[] | null;
+  /** `maker`: the permissions are those that its owner held when they made the token. Null: the request named them, or the token is not narrowed. */
+  narrowed_by: 'maker' | null;
+  /** ISO 8601, UTC. */
+  expires_at: string;
+  /** Exact to the minute. */
+  last_used_at: string | null;
+  /** ISO 8601, UTC. */
+  created_at: string;
 };
 
 /** The error that the change itself would get. */
@@ -3401,6 +3445,11 @@ export type ErrorCode =
   | 'permission_group_not_found'
   | 'permission_in_use'
   | 'permission_not_found'
+  | 'personal_token_expired'
+  | 'personal_token_invalid'
+  | 'personal_token_not_found'
+  | 'personal_token_revoked'
+  | 'personal_tokens_off'
   | 'precondition_failed'
   | 'privilege_escalation'
   | 'provider_in_use'
@@ -3442,6 +3491,7 @@ export type ErrorCode =
   | 'too_many_keys'
   | 'too_many_matches'
   | 'too_many_secrets'
+  | 'too_many_tokens'
   | 'too_many_user_attributes'
   | 'unauthorized_client'
   | 'unsupported_grant_type'
@@ -3457,6 +3507,7 @@ export type ErrorCode =
   | 'user_has_roles'
   | 'user_not_found'
   | 'user_required'
+  | 'user_session_required'
   | 'validation_failed'
   | 'verification_token_invalid'
   | 'wrong_current_password';
@@ -4404,6 +4455,49 @@ export type Operations = {
       /** A sentence for people. */
       message: string;
     };
+  };
+  /** List your personal access tokens */
+  'GET /api/v1/users/me/tokens': {
+    result: {
+      data: PersonalToken[];
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Make a personal access token */
+  'POST /api/v1/users/me/tokens': {
+    body: CreatePersonalToken;
+    result: {
+      data: NewPersonalToken;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** End one of your personal access tokens */
+  'DELETE /api/v1/users/me/tokens/{token_id}': {
+    path: {
+      token_id: string;
+    };
+    result: Message;
+  };
+  /** List the personal access tokens of a user */
+  'GET /api/v1/users/{user_id}/tokens': {
+    path: {
+      user_id: string;
+    };
+    result: {
+      data: PersonalToken[];
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** End a personal access token of a user */
+  'DELETE /api/v1/users/{user_id}/tokens/{token_id}': {
+    path: {
+      user_id: string;
+      token_id: string;
+    };
+    result: Message;
   };
   /** Come back from signing out at a provider */
   'GET /api/v1/auth/providers/{slug}/signed-out': {
@@ -5701,6 +5795,7 @@ export type Operations = {
         | 'unverified_account_deleted'
         | 'permission_denied'
         | 'api_key_refused'
+        | 'personal_token_refused'
         | 'client_token_issued'
         | 'access_token_revoked'
         | 'csrf_refused'
@@ -5743,6 +5838,8 @@ export type Operations = {
         | 'service_account_updated'
         | 'service_account_roles_changed'
         | 'service_account_deleted'
+        | 'personal_token_created'
+        | 'personal_token_ended'
         | 'api_key_created'
         | 'api_key_rotated'
         | 'api_key_revoked'
@@ -5850,6 +5947,7 @@ export type Operations = {
         | 'unverified_account_deleted'
         | 'permission_denied'
         | 'api_key_refused'
+        | 'personal_token_refused'
         | 'client_token_issued'
         | 'access_token_revoked'
         | 'csrf_refused'
@@ -5892,6 +5990,8 @@ export type Operations = {
         | 'service_account_updated'
         | 'service_account_roles_changed'
         | 'service_account_deleted'
+        | 'personal_token_created'
+        | 'personal_token_ended'
         | 'api_key_created'
         | 'api_key_rotated'
         | 'api_key_revoked'

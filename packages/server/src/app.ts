@@ -20,7 +20,7 @@ import { relatedOriginRoutes } from './modules/auth/second-factors/passkeys/rout
 import { sessionRoutes } from './modules/auth/session-routes.ts';
 import { addAccessFields } from './modules/authz/access-fields.ts';
 import { callerOf } from './modules/authz/caller.ts';
-import { presentsServiceCredential } from './modules/authz/guard/authentication.ts';
+import { presentsProgramCredential } from './modules/authz/guard/authentication.ts';
 import { recordDenied, recordStepUpRequired } from './modules/authz/guard/denials.ts';
 import { addGuard } from './modules/authz/guard/guard.ts';
 import { createMissingPage } from './modules/console/missing.ts';
@@ -45,6 +45,7 @@ import { readSignOut } from './modules/openid/sign-out/service.ts';
 import { permissionGroupRoutes } from './modules/permission-groups/routes.ts';
 import { permissionAuthenticationRoutes } from './modules/permissions/authentication-routes.ts';
 import { permissionRoutes } from './modules/permissions/routes.ts';
+import { personalTokenRoutes } from './modules/personal-tokens/routes.ts';
 import { providerSignInRoutes } from './modules/provider-sign-in/routes.ts';
 import { requirementRoutes } from './modules/requirements/routes.ts';
 import { roleGroupMemberRoutes } from './modules/role-groups/member-routes.ts';
@@ -131,7 +132,7 @@ export async function buildApp(deps: Deps): Promise<App> {
   );
   addCsrfProtection(app, deps.csrf, {
     settings,
-    isExempt: presentsServiceCredential,
+    isExempt: presentsProgramCredential,
     onRefused: (request) =>
       recordBounded(deps, request.client, {
         action: 'csrf_refused',
@@ -171,6 +172,7 @@ export async function buildApp(deps: Deps): Promise<App> {
     prefix: '/api/v1/user-attributes',
   });
   await app.register(async (scope) => identityRoutes(scope, deps), { prefix: '/api/v1/users' });
+  await app.register(async (scope) => personalTokenRoutes(scope, deps), { prefix: '/api/v1/users' });
   await app.register(async (scope) => providerRoutes(scope, deps), { prefix: '/api/v1/auth/providers' });
   await app.register(async (scope) => serviceAccountRoutes(scope, deps), {
     prefix: '/api/v1/service-accounts',

@@ -20,6 +20,7 @@ import {
   noticeExpiredSessions,
 } from './modules/openid/notices/rows.ts';
 import { removeEndedGrants } from './modules/openid/tokens/ended-rows.ts';
+import { deleteEndedTokens } from './modules/personal-tokens/store.ts';
 import { forgetUsedProofs } from './modules/proofs/service.ts';
 import { removeEndedSignIns } from './modules/provider-sign-in/store.ts';
 import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
@@ -70,6 +71,7 @@ export async function cleanUp(deps: Deps): Promise<void> {
     application_keys: () => deleteRetiredApplicationKeys(db),
     application_secrets: () => deleteEndedSecrets(db, ENDED_KEY_DAYS),
     api_keys: () => deleteEndedKeys(db, ENDED_KEY_DAYS),
+    personal_tokens: () => deleteEndedTokens(db, ENDED_KEY_DAYS),
     audit_logs: async () =>
       settings.auditRetentionDays === 0 ? 0 : deleteOldEntries(db, settings.auditRetentionDays),
     audit_sink: async () => settings.auditSink === undefined && forgetAbandonedSink(db, ABANDONED_SINK_DAYS),

@@ -2,7 +2,12 @@
 // It must not open connections: foundation.ts opens the database, and prepare-database.ts prepares it.
 import type { Pool } from 'pg';
 import type { Tallies } from './metrics/tallies.ts';
-import { type ApiKeys, createApiKeys } from './modules/api-keys/service.ts';
+import {
+  type ApiKeys,
+  createApiKeys,
+  createPersonalTokens,
+  type PersonalTokens,
+} from './modules/api-keys/service.ts';
 import { type ApplicationClients, createApplicationClients } from './modules/applications/authentication.ts';
 import { type AuditLog, createAuditLog } from './modules/audit/service.ts';
 import { createSinkWorker, type SinkWorker } from './modules/audit/sink-worker.ts';
@@ -102,6 +107,8 @@ export type Deps = {
   tokenLookup: TokenLookup;
   /** Finds service accounts by API key or by access token. */
   apiKeys: ApiKeys;
+  /** Finds people by personal access token. */
+  personalTokens: PersonalTokens;
   /** Authenticates applications. */
   applicationClients: ApplicationClients;
   /** The limit and the counts of authorization requests. */
@@ -296,6 +303,7 @@ export function createDeps(parts: Parts): Deps {
     logo: parts.logo,
     sinkWorker: sink ? createSinkWorker({ db, log, sink }) : null,
     apiKeys: createApiKeys({ reservedPool, pool, log, auditLog }),
+    personalTokens: createPersonalTokens({ reservedPool, pool, log, auditLog, settings }),
     applicationClients: createApplicationClients({
       reservedPool,
       pool,

@@ -9,8 +9,8 @@ export const WATCHED =
 
 /** Shorter values (`weak`, `x`) are ordinary words and cannot be recognised as secrets. */
 const MIN_LENGTH = 12;
-/** The metadata of OAuth name endpoints and methods of tokens, which are public. */
-const secretKey = /^(?!.*_(?:endpoint|supported)$).*(?:password|token|secret|cookie)/i;
+/** The metadata of OAuth name endpoints and methods of tokens, which are public; so are ids and names of tokens. */
+const secretKey = /^(?!.*_(?:endpoint|supported|id|name)$).*(?:password|token|secret|cookie)/i;
 const passwordKey = /password|secret/i;
 /** Secrets that are recognised by their shape alone. */
 const keyShapes: readonly [what: string, shape: RegExp][] = [
@@ -21,7 +21,10 @@ const keyShapes: readonly [what: string, shape: RegExp][] = [
 const tokenShapes: readonly [what: string, shape: RegExp][] = [
   ['a signed token', /eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{40,}/],
   ['a secret, a code or a token of an application', /cas_[a-z]{2}_[0-9A-Za-z]{43,60}_[0-9A-Za-z]{6}/],
-  ['an API key', /castellan_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}/],
+  [
+    'an API key or a personal access token',
+    /castellan_(?:pat_)?[0-9A-Za-z]{12}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}/,
+  ],
 ];
 
 const MARKS = 65_536;

@@ -48,6 +48,9 @@ export const errorCatalogue = {
   api_key_expired: [401, 'The API key has expired. Use a new one.'],
   api_key_revoked: [401, 'The API key has been revoked. Use another one.'],
   service_account_inactive: [401, 'The service account of this API key is not active.'],
+  personal_token_invalid: [401, 'The personal access token is wrong.'],
+  personal_token_expired: [401, 'The personal access token has expired. Make a new one.'],
+  personal_token_revoked: [401, 'The personal access token has ended. Make a new one.'],
   refresh_token_invalid: [401, 'The refresh token is invalid or has expired. Sign in again.'],
   // 403
   csrf_invalid: [
@@ -65,6 +68,11 @@ export const errorCatalogue = {
   step_up_required: [403, 'Confirm that it is you, then repeat the request.'],
   permission_denied: [403, 'You do not have the permission that this operation requires.'],
   user_required: [403, 'Only a signed-in user can do this: it concerns the account of a person.'],
+  user_session_required: [
+    403,
+    'A personal access token cannot do this. Sign in, and use the access token of the session.',
+  ],
+  personal_tokens_off: [403, 'Personal access tokens are turned off here.'],
   privilege_escalation: [403, 'This requires permissions that you do not hold.'],
   superuser_required: [403, 'Only a superuser can do this.'],
   self_delete: [403, 'You cannot delete your own account.'],
@@ -80,6 +88,7 @@ export const errorCatalogue = {
   role_not_found: [404, 'There is no role with this id.'],
   service_account_not_found: [404, 'There is no service account with this id.'],
   api_key_not_found: [404, 'There is no API key with this id at this service account.'],
+  personal_token_not_found: [404, 'There is no personal access token with this id at this account.'],
   permission_not_found: [404, 'There is no permission with this id.'],
   role_group_not_found: [404, 'There is no role group with this id.'],
   permission_group_not_found: [404, 'There is no permission group with this id.'],
@@ -118,6 +127,7 @@ export const errorCatalogue = {
     409,
     'The service account has as many API keys as it can have. Revoke one that is not used.',
   ],
+  too_many_tokens: [409, 'An account has at most 50 personal access tokens. End one that is not used.'],
   user_has_roles: [409, 'The user has roles. Remove them first.'],
   last_superuser: [
     409,

@@ -504,6 +504,25 @@ export type Tables = {
     required_acr: 'aal1' | 'aal2' | 'phr' | null;
     max_auth_age: number | null;
   };
+  personal_token_permissions: {
+    personal_token_id: string;
+    permission_id: string;
+  };
+  personal_tokens: {
+    id: string;
+    user_id: string;
+    name: string;
+    prefix: string;
+    secret_hash: Buffer;
+    user_epoch: number;
+    acr: 'aal1' | 'aal2' | 'phr';
+    is_narrowed: boolean;
+    is_narrowed_by_maker: boolean;
+    expires_at: Timestamp;
+    revoked_at: Timestamp | null;
+    last_used_at: Timestamp | null;
+    created_at: Defaulted<Timestamp>;
+  };
   provider_sign_ins: {
     state_hash: Buffer;
     cookie_hash: Buffer;

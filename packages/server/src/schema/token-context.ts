@@ -10,7 +10,7 @@ export type ContextColumns = Pick<Row<'session_tokens'>, 'acr' | 'auth_time'> & 
   amr: readonly string[] | null;
 };
 
-const isAcr = (text: string | null): text is Acr => acrValues.some((acr) => acr === text);
+export const isAcr = (text: string | null): text is Acr => acrValues.some((acr) => acr === text);
 
 /** Throws for a level that this release does not know: the token must count for nothing. */
 export function contextIn({ acr, amr, auth_time }: ContextColumns): Context | null {

@@ -2,7 +2,7 @@
 import { passwordPolicyNames } from '@castellan/contract/auth';
 import { MAX_INVITATION_HOURS } from '@castellan/contract/invitations';
 import { readBannedWords } from '../modules/passwords/banned-words.ts';
-import { choice, integer, number, optional, setting, text } from '../platform/config/config.ts';
+import { choice, flag, integer, number, optional, setting, text } from '../platform/config/config.ts';
 import { canonicalEmail } from '../platform/security/email.ts';
 
 const email = (value: string): string => {
@@ -94,6 +94,18 @@ export const accountsSettings = {
     integer(1, MAX_INVITATION_HOURS),
     'How long the link of an invitation works, in hours, unless the invitation says otherwise.',
     { default: '168' },
+  ),
+  personalTokens: setting(
+    'PERSONAL_TOKENS',
+    flag,
+    'Whether people may make personal access tokens. `off` also refuses those that were made before.',
+    { default: 'on' },
+  ),
+  personalTokenMaxDays: setting(
+    'PERSONAL_TOKEN_MAX_DAYS',
+    integer(1, 3_650),
+    'Longest life of a personal access token, in days.',
+    { default: '366' },
   ),
   cleanupIntervalMinutes: setting(
     'CLEANUP_INTERVAL_MINUTES',

@@ -8,7 +8,7 @@ import { createCheck } from '../../platform/http/bodies/validation.ts';
 import type { Caller } from '../authz/caller.ts';
 import type { Judged } from '../authz/decision.ts';
 import type { Graph } from '../authz/graph/graph.ts';
-import { requireMayUse } from '../authz/requirements/call.ts';
+import { provedBy, requireMayUse } from '../authz/requirements/call.ts';
 import { isOneself, type KnownSubject, type LoadedSubjects } from '../authz/subjects.ts';
 
 /**
@@ -45,7 +45,7 @@ export function judgedIn(
   context: DecisionContext = {},
 ): Judged {
   if (principal.type === 'user' && isOneself(principal, subject))
-    return { proved: principal.session.context, accountPolicy: null, now };
+    return { proved: provedBy(principal), accountPolicy: null, now };
   const { acr, auth_time } = context;
   return {
     proved: {

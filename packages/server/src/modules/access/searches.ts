@@ -13,7 +13,7 @@ import type { Caller } from '../authz/caller.ts';
 import { decide } from '../authz/decision.ts';
 import { grantOf } from '../authz/effective.ts';
 import { demandsBeyond } from '../authz/requirements/account.ts';
-import { unmetBy } from '../authz/requirements/call.ts';
+import { provedBy, unmetBy } from '../authz/requirements/call.ts';
 import { everywhere } from '../authz/scope.ts';
 import { asAskedBy, type SubjectSource } from '../authz/subjects.ts';
 import { judgedIn, requireMayAsk, requireMayAskAboutOthers } from './asking.ts';
@@ -68,7 +68,9 @@ async function findHolders(
   }
   const others = judgedIn(caller, undefined, context);
   const ownUnmet =
-    principal.type === 'user' && unmetBy(graph, principal.session.context, permissionId, others.now) !== null;
+    principal.type === 'user' &&
+    (isBeyond(principal, permissionId) ||
+      unmetBy(graph, provedBy(principal), permissionId, others.now) !== null);
   if (unmetBy(graph, others.proved, permissionId, others.now) !== null)
     return ownUnmet ? nobody : onlySelf(subjectSource, caller, permissionId, after);
   const { proved, accountPolicy: policy, now } = others;
@@ -76,7 +78,7 @@ async function findHolders(
     ...search,
     without: ownUnmet ? principal.id : null,
     self: principal.type === 'user' ? principal.id : null,
-    demands: policy && demandsBeyond({ graph, policy, now }, proved.acr),
+    demands: policy && demandsBeyond({ graph, policy, now }, proved.acr ?? 'aal1'),
   });
 }
 
@@ -99,7 +101,7 @@ async function onlySelf(
 
 const nobody: Found = { ids: [], next: null, total: 0 };
 
-/** Returns whether the caller's API key is narrowed to other permissions: an evaluation about itself is a deny. */
+/** Returns whether the caller's key or token is narrowed to other permissions: an evaluation about itself is a deny. */
 const isBeyond = ({ subject: { narrowed_to } }: Caller['principal'], permissionId: string): boolean =>
   narrowed_to ? !narrowed_to.includes(permissionId) : false;
 

@@ -14,6 +14,8 @@ import { type ClientRow, findKeys, findTokens, type KeyRow, noteUse, type TokenK
 import { createUseNotes } from './use-notes.ts';
 import { createWrongKeyLimit } from './wrong-key-limit.ts';
 
+export type { PersonalTokenRow } from './personal-token-store.ts';
+export { createPersonalTokens, type PersonalTokens } from './personal-tokens.ts';
 export type { ClientRow, KeyRow } from './store.ts';
 
 export type ApiKeys = {

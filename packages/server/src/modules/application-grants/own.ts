@@ -4,7 +4,7 @@ import type { AccessWithdrawn, OwnApplication } from '@castellan/contract/applic
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import { recordChanges } from '../audit/service.ts';
-import { actorOf, type UserCaller } from '../authz/caller.ts';
+import { actorOf, type PersonCaller, type UserCaller } from '../authz/caller.ts';
 import type { Entry } from '../authz/change.ts';
 import { tellApplications } from '../openid/told-applications.ts';
 import { endedEntry, type GrantDeps } from './service.ts';
@@ -13,7 +13,7 @@ import { deleteConsent, endGrantsOf, findName, findOwnApplications, type OwnRow 
 /** Returns the applications that the caller uses or agreed to, by name. */
 export async function listOwnApplications(
   { db }: GrantDeps,
-  { principal }: UserCaller,
+  { principal }: PersonCaller,
 ): Promise<OwnApplication[]> {
   return (await findOwnApplications(db, principal.id)).map(toOwn);
 }

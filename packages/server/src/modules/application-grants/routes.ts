@@ -13,7 +13,7 @@ import {
 import { ApplicationParams } from '@castellan/contract/applications';
 import { counted } from '../../platform/counted.ts';
 import type { App } from '../../platform/http/server/server.ts';
-import { callerOf, userCallerOf } from '../authz/caller.ts';
+import { callerOf, personCallerOf, userCallerOf } from '../authz/caller.ts';
 import { listApplicationsOf } from './of-user.ts';
 import { listOwnApplications, withdrawOwnAccess } from './own.ts';
 import {
@@ -133,7 +133,7 @@ function userGrantRoutes(app: App, deps: GrantDeps): void {
       response: { 200: OwnApplicationsEnvelope },
     },
     handler: async (request) => ({
-      data: await listOwnApplications(deps, userCallerOf(request)),
+      data: await listOwnApplications(deps, personCallerOf(request)),
       message: 'Applications, sorted by name.',
     }),
   });

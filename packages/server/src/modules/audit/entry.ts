@@ -14,6 +14,8 @@ export type AuditEvent = {
   actorName?: string | null;
   /** Id of the API key with which the actor signed in. It becomes `details.key_id`. */
   actorKeyId?: string | null;
+  /** Id of the personal access token with which the actor acted. It becomes `details.token_id`. */
+  actorTokenId?: string | null;
   /** Default: `security_event`. */
   resourceType?: string;
   resourceId?: string;
@@ -31,7 +33,7 @@ export type AuditEvent = {
 };
 
 /** Who caused an event. */
-export type Actor = Pick<AuditEvent, 'actorId' | 'actorType' | 'actorName' | 'actorKeyId'>;
+export type Actor = Pick<AuditEvent, 'actorId' | 'actorType' | 'actorName' | 'actorKeyId' | 'actorTokenId'>;
 
 /** Maximum UTF-16 units of a text value, because public forms could otherwise store long texts. */
 export const MAX_TEXT_LENGTH = 500;
@@ -62,6 +64,7 @@ function detailsOf(client: Client | null, event: AuditEvent): Record<string, unk
     ...event.details,
     ...difference(event.before, event.after),
     ...(event.actorKeyId ? { key_id: event.actorKeyId } : {}),
+    ...(event.actorTokenId ? { token_id: event.actorTokenId } : {}),
   };
 }
 

@@ -12,7 +12,7 @@ const person = ['service_name', 'app_url', 'email', 'first_name', 'last_name'] a
 const warning = [...person, 'link', 'time', 'network', 'device'] as const;
 
 /**
- * Mail → the placeholders of its templates. Only `app_url`, `first_name`, `last_name`, `network`, `device`, `factor`, `provider`
+ * Mail → the placeholders of its templates. Only `app_url`, `first_name`, `last_name`, `network`, `device`, `factor`, `provider`, `token`
  * and `codes_left` may be empty, and the `link` of a reset of second factors.
  */
 const placeholders = {
@@ -27,6 +27,7 @@ const placeholders = {
   'second-factor-attack': warning,
   'app-suspended': warning,
   'new-sign-in': warning,
+  'personal-token-created': [...warning, 'token'],
   'identity-connected': [...warning, 'provider'],
   'identity-disconnected': [...warning, 'provider'],
   'account-made': [...warning, 'provider'],
@@ -88,6 +89,7 @@ export function loadMailTemplates(dir: string | undefined, defaultLanguage: Lang
     'second-factor-attack': loadMail(language, 'second-factor-attack'),
     'app-suspended': loadMail(language, 'app-suspended'),
     'new-sign-in': loadMail(language, 'new-sign-in'),
+    'personal-token-created': loadMail(language, 'personal-token-created'),
     'identity-connected': loadMail(language, 'identity-connected'),
     'identity-disconnected': loadMail(language, 'identity-disconnected'),
     'account-made': loadMail(language, 'account-made'),

@@ -1,30 +1,51 @@
 // Defines the caller of a request, as services, the audit log and delegation use it.
 import { NAMED_SUBJECTS } from '@castellan/contract/access-changes';
+import type { Acr } from '@castellan/contract/authentication';
 import type { Access } from '@castellan/contract/permissions';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { namedSubjectsIn } from '../../platform/http/plugins/dry-run.ts';
 import { type IfMatch, readIfMatch } from '../../platform/http/record-version.ts';
-import type { ClientRow } from '../api-keys/service.ts';
-import { type CurrentSession, contextIn, provedByPassword } from '../sessions/service.ts';
+import type { UserRow } from '../../schema/user-record.ts';
+import type { ClientRow, PersonalTokenRow } from '../api-keys/service.ts';
+import { type CurrentSession, contextIn, isAcr, provedByPassword } from '../sessions/service.ts';
 import type { LiveToken } from '../sessions/token-lookup.ts';
 import type { Subject } from './effective.ts';
 import type { Graph } from './graph/graph.ts';
 import type { Policy } from './requirements/account.ts';
 
-/** A signed-in user. */
-export type UserPrincipal = {
+type Person = {
   type: 'user';
   /** Id of the user. */
   id: string;
   email: string;
-  session: CurrentSession;
-  /** The superuser flag and the roles, from which permissions are computed. */
+  /** The superuser flag and the roles, from which permissions are computed; and to what a personal access token is narrowed. */
   subject: Subject;
+};
+
+/** A signed-in user. */
+export type UserPrincipal = Person & {
+  session: CurrentSession;
+  personalToken: null;
   /** The user's row, read in the statement that found the token. */
   record: LiveToken;
 };
+
+/** A user on whose behalf a program sends a personal access token. It proves nothing about who is there now. */
+export type TokenPrincipal = Person & {
+  session: null;
+  personalToken: {
+    readonly id: string;
+    /** How its owner had signed in when they made it. */
+    readonly madeAt: Acr;
+    readonly expiresAt: Date;
+  };
+  /** The row of its owner. A narrowed token is shown as that of no superuser. */
+  record: UserRow & { narrowed_to: string[] | null };
+};
+
+export type PersonPrincipal = UserPrincipal | TokenPrincipal;
 
 /** A service account, signed in with an API key or with an access token made from one. */
 export type ServicePrincipal = {
@@ -39,7 +60,7 @@ export type ServicePrincipal = {
 };
 
 /** Add another kind of caller as a member of this union; the compiler then lists the code that needs a user. */
-export type Principal = UserPrincipal | ServicePrincipal;
+export type Principal = PersonPrincipal | ServicePrincipal;
 
 /** An authorized request: its principal, its client and the permission that its route requires. */
 export type Caller = {
@@ -75,14 +96,33 @@ declare module 'fastify' {
 /** A caller that is a signed-in user. */
 export type UserCaller = Caller & { principal: UserPrincipal };
 
+/** A caller that is a person, signed in or by a personal access token. */
+export type PersonCaller = Caller & { principal: PersonPrincipal };
+
 export const userPrincipal = (live: LiveToken): UserPrincipal => ({
   type: 'user',
   id: live.user_id,
   email: live.email,
   session: { id: live.session_id, context: contextIn(live) ?? provedByPassword(live.auth_time) },
+  personalToken: null,
   subject: live,
   record: live,
 });
+
+/** Throws for a level that this release does not know: the token must count for nothing. */
+export function tokenPrincipal(row: PersonalTokenRow): TokenPrincipal {
+  const { token_id: id, acr, token_expires_at: expiresAt, narrowed_to, is_superuser, role_ids } = row;
+  if (!isAcr(acr)) throw new Error(`a personal access token has the unknown level ${acr}`);
+  return {
+    type: 'user',
+    id: row.user_id,
+    email: row.email,
+    session: null,
+    personalToken: { id, madeAt: acr, expiresAt },
+    subject: { is_superuser, role_ids, narrowed_to },
+    record: { ...row, is_superuser: is_superuser && narrowed_to === null },
+  };
+}
 
 export const servicePrincipal = (row: ClientRow): ServicePrincipal => ({
   type: 'service_account',
@@ -111,16 +151,30 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller;
 }
 
-const isUserCaller = (caller: Caller): caller is UserCaller => caller.principal.type === 'user';
+const isPersonCaller = (caller: Caller): caller is PersonCaller => caller.principal.type === 'user';
+const isUserCaller = (caller: Caller): caller is UserCaller =>
+  isPersonCaller(caller) && caller.principal.personalToken === null;
 
-/** Returns the caller if it is a user. Throws `user_required` (403) for a service account. */
-function requireUser(caller: Caller): UserCaller {
-  if (isUserCaller(caller)) return caller;
+/**
+ * Returns the person who sent the request, also by a personal access token. Throws as `callerOf` does, and `user_required` (403) for
+ * a service account.
+ */
+export function personCallerOf(request: FastifyRequest): PersonCaller {
+  const caller = callerOf(request);
+  if (isPersonCaller(caller)) return caller;
   throw new AppError('user_required');
 }
 
-/** Returns the user who sent the request. Throws as `callerOf` and `requireUser` do. */
-export const userCallerOf = (request: FastifyRequest): UserCaller => requireUser(callerOf(request));
+/** As `personCallerOf`, for a signed-in user. Throws `user_session_required` (403) for a personal access token. */
+export function userCallerOf(request: FastifyRequest): UserCaller {
+  const caller = personCallerOf(request);
+  if (isUserCaller(caller)) return caller;
+  throw new AppError('user_session_required');
+}
+
+/** Returns whether somebody sent a personal access token. */
+export const isByToken = (principal: Principal): principal is TokenPrincipal =>
+  principal.type === 'user' && principal.personalToken !== null;
 
 /** The caller as the actor of an audit event. */
 export const actorOf = ({ type, id, ...principal }: Principal) => ({
@@ -128,12 +182,13 @@ export const actorOf = ({ type, id, ...principal }: Principal) => ({
   actorType: type,
   actorName: 'name' in principal ? principal.name : null,
   actorKeyId: 'keyId' in principal ? principal.keyId : null,
+  actorTokenId: ('personalToken' in principal && principal.personalToken?.id) || null,
 });
 
 /** The user who becomes `created_by_id` of a record; null for a service account, which only the audit log names. */
 export const authorIdOf = ({ principal }: Caller): string | null =>
   principal.type === 'user' ? principal.id : null;
 
-/** The session of the request; null for a service account, which has none. */
+/** The session of the request; null for a service account and a personal access token, which have none. */
 export const sessionIdOf = (principal: Principal): string | null =>
-  principal.type === 'user' ? principal.session.id : null;
+  (principal.type === 'user' && principal.session?.id) || null;

@@ -1,5 +1,6 @@
 // Runs an administrative change in one transaction: row locks, permission check, writes, audit entries.
 // Store functions that write administered records take an `Entitled`, and only `entitle()` returns one.
+import type { ErrorCode } from '@castellan/contract/errors';
 import type { Permission } from '@castellan/contract/permissions';
 import { sql } from 'kysely';
 import { inTransaction, rehearse } from '../../platform/db/transaction.ts';
@@ -13,18 +14,17 @@ import {
   recordChanges,
   recordEvent,
 } from '../audit/service.ts';
-import { stepUpRequired } from '../factors/service.ts';
-import { actorOf, type Caller, type Principal } from './caller.ts';
+import { actorOf, type Caller, isByToken, type Principal } from './caller.ts';
 import { needIn } from './graph/needs.ts';
 import { type Standing, standingOf } from './holding.ts';
 import { type AccessDelta, sameAccess } from './impact/impact.ts';
 import { refusalUntil, requirementOf } from './requirement.ts';
-import { meets } from './requirements/call.ts';
+import { meets, proofRequired, provedBy } from './requirements/call.ts';
 import { levelIn } from './requirements/standing.ts';
 import { everywhere } from './scope.ts';
 
 /** An audit event whose actor is the caller. */
-export type Entry = Omit<AuditEvent, 'actorId' | 'actorType' | 'actorName' | 'actorKeyId'>;
+export type Entry = Omit<AuditEvent, 'actorId' | 'actorType' | 'actorName' | 'actorKeyId' | 'actorTokenId'>;
 type Entries = readonly [Entry, ...Entry[]];
 
 export const isNonEmpty = (entries: readonly Entry[]): entries is Entries => entries.length > 0;
@@ -46,7 +46,7 @@ class LockingChange {
   /**
    * Checks that the caller still holds the permission of the route, and those in `also`. Call it after taking every
    * lock, because the caller may lose permissions while the transaction waits. Throws `token_revoked` if the user was
-   * deactivated or deleted, `api_key_revoked` if the service account or its key was, `password_change_required` if the
+   * deactivated or deleted, `personal_token_revoked` or `api_key_revoked` if their token, the service account or its key was, `password_change_required` if the
    * user must now change their password, `permission_denied` if a permission is missing, and `step_up_required` or
    * `second_factor_enrolment_required` if the proof of the call is not what the account or a permission asks for.
    */
@@ -55,7 +55,7 @@ class LockingChange {
     const required = [access, ...also];
     const { rows } = await standingOf(everywhere(principal), required).execute(this.#tx);
     const [now] = rows;
-    if (!now) throw new AppError(principal.type === 'user' ? 'token_revoked' : 'api_key_revoked');
+    if (!now) throw new AppError(endOf(principal));
     const pending = requirementOf(principal, {
       must_change_password: now.must_change_password,
       has_password: now.has_password,
@@ -63,19 +63,28 @@ class LockingChange {
     });
     if (pending) throw await refusalUntil(this.#tx, policy, principal, pending);
     const held = new Set(now.held.map(({ name }) => name));
-    const missing = now.is_superuser ? undefined : required.find((one) => !held.has(one));
+    const missing = isSuperuser(now) ? undefined : required.find((one) => !held.has(one));
     if (missing !== undefined) throw new AppError('permission_denied', { requiredPermission: missing });
     requireProved(principal, now);
     return new EntitledChange(this.#tx, this.caller, now);
   }
 }
 
+/** Returns why the credential of the caller no longer counts. */
+function endOf(principal: Principal): ErrorCode {
+  if (principal.type === 'service_account') return 'api_key_revoked';
+  return principal.personalToken ? 'personal_token_revoked' : 'token_revoked';
+}
+
+/** A narrowed token of a superuser acts with the permissions that it is narrowed to, and as no superuser. */
+const isSuperuser = ({ is_superuser, is_narrowed }: Standing): boolean => is_superuser && !is_narrowed;
+
 /** Throws `step_up_required` (403) for a permission that asks for more than the call has proved. */
 function requireProved(principal: Principal, { held, judged_at }: Standing): void {
   if (principal.type !== 'user') return;
   for (const row of held) {
     const need = needIn(row);
-    if (need && !meets(principal.session.context, need, judged_at.getTime())) throw stepUpRequired(need);
+    if (need && !meets(provedBy(principal), need, judged_at.getTime())) throw proofRequired(principal, need);
   }
 }
 
@@ -93,7 +102,7 @@ class EntitledChange {
   constructor(tx: Tx, caller: Caller, standing: Standing) {
     this.#tx = tx;
     this.caller = caller;
-    this.isSuperuser = standing.is_superuser;
+    this.isSuperuser = isSuperuser(standing);
     this.hasFactor = standing.has_factor;
     this.areFactorsInUse = standing.are_factors_in_use;
   }
@@ -140,11 +149,17 @@ export type Done<T> = DoneChange<T>;
 /**
  * Locks the rows of users, of service accounts and of the caller until the transaction ends, each kind in the order of
  * its ids: the caller loses permissions either entirely before or entirely after the change. Call it before `entitle`.
+ * Throws `user_session_required` (403) if a personal access token is to change the account of its own person: by the operations of
+ * administrators it could otherwise get what it is refused on `/users/me`, such as another address for the mail of a reset.
  */
 export async function lockSubjects(
   { tx, caller: { principal } }: Locking,
   { users = [], accounts = [] }: { users?: readonly string[]; accounts?: readonly string[] },
 ): Promise<void> {
+  if (isByToken(principal) && users.some((id) => id.toLowerCase() === principal.id))
+    throw new AppError('user_session_required', {
+      detail: 'A personal access token cannot change the account of its owner. Sign in.',
+    });
   const userIds = principal.type === 'user' ? [...users, principal.id] : users;
   const accountIds = principal.type === 'user' ? accounts : [...accounts, principal.id];
   // Not `for update`: it waits for every transaction that references the user. A user who creates records without pause

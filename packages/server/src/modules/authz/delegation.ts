@@ -6,13 +6,13 @@ import { type RawBuilder, sql } from 'kysely';
 import { lockUntilCommit } from '../../platform/db/sql.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Row } from '../../schema/database.ts';
-import { stepUpRequired } from '../factors/service.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, isByToken } from './caller.ts';
 import type { Entitled } from './change.ts';
 import { permissionsOf } from './effective.ts';
 import { bothOf, type Need, needIn } from './graph/needs.ts';
 import { isHeldBy, isMetBy } from './holding.ts';
 import { isAnythingRequired } from './requirements/account.ts';
+import { proofRequired, provedBy } from './requirements/call.ts';
 import { everywhere } from './scope.ts';
 
 // A longer list would not help the caller.
@@ -353,21 +353,23 @@ const isProved = (entitled: Entitled): RawBuilder<unknown> => {
   const isMet = isMetBy(everywhere(principal));
   const need = freshNeed(entitled);
   if (!need || principal.type !== 'user') return sql`(${isMet})`;
-  const { acr, authTime } = principal.session.context;
-  const isFreshNow = levelsFrom(need.acr).includes(acr)
-    ? sql`extract(epoch from clock_timestamp() - ${authTime}::timestamptz) <= ${need.maxAgeSeconds}::integer`
-    : sql`false`;
+  const { acr, authTime } = provedBy(principal);
+  const isFreshNow =
+    acr !== null && levelsFrom(need.acr).includes(acr)
+      ? sql`extract(epoch from clock_timestamp() - ${authTime}::timestamptz) <= ${need.maxAgeSeconds}::integer`
+      : sql`false`;
   return sql`(${isMet} and (p.name <> all(${freshPermissions}::text[]) or ${isFreshNow}))`;
 };
 
 /**
  * Returns what handing out one of `freshPermissions` asks of the caller, as their operations do: a factor of those who have one,
  * else the password. Null for service accounts, and while nobody has a factor and nothing is required of anybody: changes of
- * roles and users are then as they were before there were factors.
+ * roles and users are then as they were before there were factors. A personal access token is never fresh.
  */
 function freshNeed({ caller, hasFactor, areFactorsInUse }: Entitled): Need | null {
   const { principal, proofMaxAgeSeconds, judgedAt } = caller;
   if (principal.type !== 'user') return null;
+  if (isByToken(principal)) return { acr: 'aal1', maxAgeSeconds: proofMaxAgeSeconds };
   if (!areFactorsInUse && !isAnythingRequired({ ...caller, now: judgedAt })) return null;
   return { acr: hasFactor ? 'aal2' : 'aal1', maxAgeSeconds: proofMaxAgeSeconds };
 }
@@ -399,7 +401,7 @@ function refuseUnusable(
   const need = rows
     .map((row) => (isFresh.has(row.name) ? bothOf(needIn(row), fresh) : needIn(row)))
     .reduce(bothOf, null);
-  if (need) throw stepUpRequired(need);
+  if (need) throw proofRequired(entitled.caller.principal, need);
 }
 
 function refuseWhatIsLacking(rows: readonly { name: string }[], more: { errors?: FieldError[] } = {}): void {

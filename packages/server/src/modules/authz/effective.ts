@@ -2,7 +2,7 @@
 import type { Graph, RoleNode } from './graph/graph.ts';
 import type { Scoped } from './scope.ts';
 
-/** Who asks for access: the roles, and for a narrowed API key the ids of the only permissions that it may use. */
+/** Who asks for access: the roles, and for a narrowed key or token the ids of the only permissions that it may use. */
 export type Subject = {
   is_superuser: boolean;
   role_ids: readonly string[];
@@ -30,7 +30,7 @@ export function grantOf(
   return isGranted ? 'granted' : null;
 }
 
-/** Returns whether the API key of the subject, if there is one, is not narrowed to other permissions. */
+/** Returns whether the key or token of the subject, if there is one, is not narrowed to other permissions. */
 const mayUse = ({ narrowed_to }: Subject, permissionId: string): boolean =>
   !narrowed_to || narrowed_to.includes(permissionId);
 
@@ -54,11 +54,12 @@ export function allSourcesOf(graph: Graph, { subject }: Scoped<Subject>): Map<st
   return sources;
 }
 
-/** Returns the names of the subject's permissions, sorted and unique; all permissions for a superuser. */
+/** Returns the names of the subject's permissions, sorted and unique; all permissions for a superuser without a narrowed token. */
 export function permissionsOf(graph: Graph, { subject }: Scoped<Subject>): readonly string[] {
-  if (subject.is_superuser) return graph.allPermissions;
-  const names = new Set(subject.role_ids.flatMap((id) => graph.roles.get(id)?.permissions ?? []));
   const { narrowed_to = null } = subject;
+  if (subject.is_superuser)
+    return narrowed_to === null ? graph.allPermissions : graph.permissions.namesOf(narrowed_to);
+  const names = new Set(subject.role_ids.flatMap((id) => graph.roles.get(id)?.permissions ?? []));
   if (narrowed_to === null) return [...names].sort();
   return graph.permissions.namesOf(narrowed_to).filter((name) => names.has(name));
 }
@@ -73,8 +74,8 @@ export function rolesOf(graph: Graph, subject: Subject): RoleNode[] {
 
 /**
  * Returns whether the subject is a superuser or has the system role `Admin`, whose name cannot be changed. A narrowed
- * API key is no administrator.
+ * key or token is no administrator.
  */
 export const isAdministrator = (graph: Graph, subject: Subject): boolean =>
-  subject.is_superuser ||
-  (!subject.narrowed_to && rolesOf(graph, subject).some((role) => role.is_system && role.name === 'Admin'));
+  !subject.narrowed_to &&
+  (subject.is_superuser || rolesOf(graph, subject).some((role) => role.is_system && role.name === 'Admin'));

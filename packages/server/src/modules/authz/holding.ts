@@ -2,11 +2,13 @@
 // (effective.ts).
 import { levelsUpTo } from '@castellan/contract/authentication';
 import { type RawBuilder, sql } from 'kysely';
-import type { Row } from '../../schema/database.ts';
+import type { Db, Row } from '../../schema/database.ts';
+import { isPersonalTokenLive } from '../../schema/live/personal-tokens.ts';
 import { areFactorsInUse, hasFactorOf } from '../factors/service.ts';
-import type { Principal } from './caller.ts';
+import { isByToken, type Principal, type UserPrincipal } from './caller.ts';
+import { provedBy } from './requirements/call.ts';
 import { type Demands, demandsOfRoles } from './requirements/standing.ts';
-import type { Scoped } from './scope.ts';
+import { everywhere, type Scoped } from './scope.ts';
 
 /**
  * SQL condition on a service account `a` and its API key `k`: both are live. By the time of the statement, because
@@ -20,18 +22,35 @@ const isInKey = sql`
   (not k.is_narrowed or exists (
     select from api_key_permissions n where n.api_key_id = k.id and n.permission_id = p.id))`;
 
+/** SQL conditions on a personal access token `t` and its owner `u`: it is live. As `isLiveKey`. */
+const isLiveToken = sql.raw(isPersonalTokenLive('statement_timestamp()'));
+
+/** SQL condition on a personal access token `t` and a permission `p`: the token is not narrowed, or is narrowed to `p` among others. */
+const isInToken = sql`
+  (not t.is_narrowed or exists (
+    select from personal_token_permissions n where n.personal_token_id = t.id and n.permission_id = p.id))`;
+
+/** SQL condition on a user `u` and a permission `p`: they are a superuser, or a role gives it. */
+const isHeldByUser = sql`
+  (u.is_superuser or exists (
+    select from held_user_roles held join role_permissions through on through.role_id = held.role_id
+    where held.user_id = u.id and through.permission_id = p.id))`;
+
 /** SQL condition on a permission `p`: the principal is active and holds it. */
-export const isHeldBy = ({ subject: principal }: Scoped<Principal>): RawBuilder<unknown> =>
-  principal.type === 'user'
+export const isHeldBy = ({ subject: principal }: Scoped<Principal>): RawBuilder<unknown> => {
+  if (isByToken(principal))
+    return sql`
+      exists (select from users u join personal_tokens t on t.id = ${principal.personalToken.id} and t.user_id = u.id
+        where u.id = ${principal.id} and ${isLiveToken} and ${isInToken} and ${isHeldByUser})`;
+  return principal.type === 'user'
     ? sql`
-      exists (select from users u where u.id = ${principal.id} and u.is_active and (u.is_superuser or exists (
-        select from held_user_roles held join role_permissions through on through.role_id = held.role_id
-        where held.user_id = u.id and through.permission_id = p.id)))`
+      exists (select from users u where u.id = ${principal.id} and u.is_active and ${isHeldByUser})`
     : sql`
       exists (select from service_accounts a join api_keys k on k.id = ${principal.keyId} and k.service_account_id = a.id
         join held_account_roles held on held.service_account_id = a.id
         join role_permissions through on through.role_id = held.role_id
         where a.id = ${principal.id} and through.permission_id = p.id and ${isLiveKey} and ${isInKey})`;
+};
 
 /**
  * SQL condition on a permission `p`: this call has proved what the permission asks for. Service accounts need not. By the time
@@ -39,9 +58,9 @@ export const isHeldBy = ({ subject: principal }: Scoped<Principal>): RawBuilder<
  */
 export const isMetBy = ({ subject: principal }: Scoped<Principal>): RawBuilder<unknown> => {
   if (principal.type !== 'user') return sql`true`;
-  const { acr, authTime } = principal.session.context;
+  const { acr, authTime } = provedBy(principal);
   return sql`
-    (p.required_acr is null or p.required_acr = any(${levelsUpTo(acr)}::text[])) and (p.max_auth_age is null
+    (p.required_acr is null or p.required_acr = any(${acr === null ? [] : levelsUpTo(acr)}::text[])) and (p.max_auth_age is null
       or extract(epoch from clock_timestamp() - ${authTime}::timestamptz) <= p.max_auth_age)`;
 };
 
@@ -59,12 +78,14 @@ export const standingOf = (who: Scoped<Principal>, permissions: readonly string[
   const { subject: principal } = who;
   return principal.type === 'user'
     ? sql<Standing>`
-      select u.is_superuser, u.must_change_password, u.password_hash is not null as has_password, ${demandsOfRoles}, clock_timestamp() as judged_at,
+      select u.is_superuser, ${isByToken(principal) ? sql`t.is_narrowed` : sql`false`} as is_narrowed,
+        u.must_change_password, u.password_hash is not null as has_password, ${demandsOfRoles}, clock_timestamp() as judged_at,
         ${hasFactorOf(principal.id)} as has_factor, ${areFactorsInUse} as are_factors_in_use,
         ${heldAmong(who, permissions)} as held
-      from users u where u.id = ${principal.id} and u.is_active`
+      from users u${isByToken(principal) ? sql` join personal_tokens t on t.id = ${principal.personalToken.id} and t.user_id = u.id` : sql``}
+      where u.id = ${principal.id} and ${isByToken(principal) ? isLiveToken : sql`u.is_active`}`
     : sql<Standing>`
-      select false as is_superuser, false as must_change_password, false as has_password, null as required_by_roles, false as is_administrator,
+      select false as is_superuser, false as is_narrowed, false as must_change_password, false as has_password, null as required_by_roles, false as is_administrator,
         clock_timestamp() as judged_at, false as has_factor, false as are_factors_in_use,
         ${heldAmong(who, permissions)} as held
       from service_accounts a join api_keys k on k.id = ${principal.keyId} and k.service_account_id = a.id
@@ -72,9 +93,25 @@ export const standingOf = (who: Scoped<Principal>, permissions: readonly string[
 };
 
 export type Standing = Demands & {
+  /** Whether the personal access token of the caller is. */
+  is_narrowed: boolean;
   must_change_password: boolean;
   has_password: boolean;
   has_factor: boolean;
   are_factors_in_use: boolean;
   held: ({ name: string } & Pick<Row<'permissions'>, 'required_acr' | 'max_auth_age'>)[];
 };
+
+export type Held = {
+  is_superuser: boolean;
+  /** Ids of the permissions that the person holds now. */
+  permission_ids: string[];
+};
+
+/** Returns what a person who is signed in holds at this moment; undefined if they were deleted. */
+export async function findHeld(db: Db, principal: UserPrincipal): Promise<Held | undefined> {
+  const { rows } = await sql<Held>`
+    select u.is_superuser, array(select p.id from permissions p where ${isHeldBy(everywhere(principal))}) as permission_ids
+    from users u where u.id = ${principal.id}`.execute(db);
+  return rows[0];
+}

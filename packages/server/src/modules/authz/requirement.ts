@@ -4,7 +4,7 @@ import { type Acr, reaches } from '@castellan/contract/authentication';
 import { AppError } from '../../platform/errors.ts';
 import type { Db } from '../../schema/database.ts';
 import { stepUpRequired, strongestFactor } from '../factors/service.ts';
-import type { Principal, UserPrincipal } from './caller.ts';
+import { isByToken, type PersonPrincipal, type Principal } from './caller.ts';
 import { accountLevel, type Judging, type Policy } from './requirements/account.ts';
 
 /**
@@ -21,7 +21,11 @@ export type Pending = { first: 'password_change' } | { first: 'second_factor'; r
 
 /** Returns what the principal must do first; null if nothing. Service accounts must do nothing. */
 export const requirementOf = (principal: Principal, obliged: Obliged): Pending | null =>
-  principal.type === 'user' ? pendingAt(principal.session.context.acr, obliged) : null;
+  principal.type === 'user' ? pendingAt(signedInAt(principal), obliged) : null;
+
+/** A personal access token counts as its owner had signed in when they made it. */
+const signedInAt = (principal: PersonPrincipal): Acr =>
+  isByToken(principal) ? principal.personalToken.madeAt : principal.session.context.acr;
 
 /** Returns what a user who signed in at this level must do first; null if nothing. */
 export function pendingAt(
@@ -37,7 +41,7 @@ export function pendingAt(
 export const pendingOf = (principal: Principal, judging: Judging): Pending | null =>
   principal.type === 'user' ? requirementOf(principal, obligedIn(principal, judging)) : null;
 
-const obligedIn = ({ record, subject }: UserPrincipal, judging: Judging): Obliged => ({
+const obligedIn = ({ record, subject }: PersonPrincipal, judging: Judging): Obliged => ({
   must_change_password: record.must_change_password,
   has_password: record.has_password,
   required: accountLevel(judging, subject),
@@ -47,12 +51,17 @@ const obligedIn = ({ record, subject }: UserPrincipal, judging: Judging): Oblige
 export async function refusalUntil(
   db: Db,
   { rpIds }: Pick<Policy, 'rpIds'>,
-  { id }: Principal,
+  principal: Principal,
   pending: Pending,
 ): Promise<AppError> {
   if (pending.first === 'password_change') return new AppError('password_change_required');
+  if (isByToken(principal))
+    return new AppError('user_session_required', {
+      detail:
+        'Your account must now sign in more strongly than when this personal access token was made. Sign in with a second factor, and make a new one.',
+    });
   const { required } = pending;
-  const strongest = await strongestFactor(db, id, rpIds);
+  const strongest = await strongestFactor(db, principal.id, rpIds);
   return strongest !== null && reaches(strongest, required)
     ? stepUpRequired({ acr: required, maxAgeSeconds: null })
     : new AppError('second_factor_enrolment_required', { members: { required_acr: required } });

@@ -9,7 +9,7 @@ import { recordChange } from '../audit/service.ts';
 
 export type RestoreChoices = {
   /**
-   * End every session, all trust in devices, every mailed link, waiting mail and signing key; or keep them, if this key decrypts the signing keys of the
+   * End every session, every personal access token, all trust in devices, every mailed link, waiting mail and signing key; or keep them, if this key decrypts the signing keys of the
    * backup.
    */
   sessions: 'end' | { secretKey: Buffer };
@@ -71,6 +71,7 @@ async function endSignIns(tx: Tx): Promise<Pick<Ended, 'sessions' | 'links' | 'm
   const { numAffectedRows: sessions } = await sql`
     update sessions set revoked_at = now(), revoked_reason = 'database_restored'
     where revoked_at is null and expires_at > now()`.execute(tx);
+  await sql`update personal_tokens set revoked_at = now() where revoked_at is null`.execute(tx);
   await sql`delete from live_session_counts`.execute(tx);
   await sql`delete from factor_user_counts`.execute(tx);
   await sql`

@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import type { Caller, Principal } from '../authz/caller.ts';
 import { decide, unproved } from '../authz/decision.ts';
-import { stepUpRequired } from '../factors/service.ts';
+import { proofRequired, provedBy } from '../authz/requirements/call.ts';
 
 /** A refusal repeats only short names of letters, digits, dots and the like: what a client sends must not mislead who reads it. */
 const PLAIN_NAME = /^[\w.-]{1,40}$/;
@@ -20,7 +20,7 @@ export function forward(
 ): SubjectHeaders {
   if (permissionName === undefined) return headersOf(principal);
   // The guard finds no inactive caller.
-  const proved = principal.type === 'user' ? principal.session.context : unproved.proved;
+  const proved = principal.type === 'user' ? provedBy(principal) : unproved.proved;
   const { decision, reason, permission, unmet } = decide(
     graph,
     { ...principal.subject, type: principal.type, is_active: true },
@@ -28,7 +28,7 @@ export function forward(
     { proved, accountPolicy: null, now },
   );
   if (decision) return headersOf(principal);
-  if (unmet) throw stepUpRequired(unmet);
+  if (unmet) throw proofRequired(principal, unmet);
   if (reason !== 'unknown_permission')
     throw new AppError('permission_denied', {
       detail: `This requires the permission ${permission}.`,

@@ -1,10 +1,10 @@
 // The identities of a user, for administrators. No administrator can add one: that would be taking the account over.
 import type { Identity, IdentityDisconnected } from '@castellan/contract/identities';
 import { AppError } from '../../platform/errors.ts';
-import type { Caller } from '../authz/caller.ts';
+import { type Caller, sessionIdOf } from '../authz/caller.ts';
 import { type ChangeDeps, change } from '../authz/change.ts';
 import { sameAccess } from '../authz/impact/impact.ts';
-import { requireFresh } from '../factors/service.ts';
+import { requireFreshCall } from '../authz/requirements/call.ts';
 import { endPendingLinks } from '../users/changes/change-store.ts';
 import { requireMayActOn } from '../users/protection.ts';
 import { findUserById } from '../users/store.ts';
@@ -35,7 +35,7 @@ export const disconnectOf = (
     const { client, principal } = caller;
     const { entitled, user } = await requireMayActOn(locking, userId);
     const isOwn = principal.type === 'user' && principal.id === user.user_id;
-    if (isOwn) await requireFresh(tx, deps, principal);
+    if (isOwn) await requireFreshCall(tx, deps, principal);
     const { sessionIds, entry } = await disconnect(tx, deps, client, {
       owner: { id: user.user_id, email: user.email },
       identityId,
@@ -44,7 +44,7 @@ export const disconnectOf = (
     await endPendingLinks(entitled, [user.user_id]);
     const result = {
       sessions: entry.details.sessions,
-      signed_out: isOwn && sessionIds.includes(principal.session.id),
+      signed_out: isOwn && sessionIds.includes(sessionIdOf(principal) ?? ''),
     };
     return entitled.done(result, sameAccess, entry);
   });

@@ -2,7 +2,7 @@
 import type { Identity, IdentityDisconnected, OwnIdentities } from '@castellan/contract/identities';
 import { AppError } from '../../platform/errors.ts';
 import { inRecordedTransaction } from '../audit/service.ts';
-import type { UserCaller } from '../authz/caller.ts';
+import type { PersonCaller, UserCaller } from '../authz/caller.ts';
 import { type FreshnessDeps, requireFresh } from '../factors/service.ts';
 import { lockEpoch } from '../passwords/service.ts';
 import { lockLiveSession, type SessionDeps } from '../sessions/service.ts';
@@ -24,7 +24,7 @@ export const toIdentity = ({ slug, name, ...row }: IdentityRow): Identity => ({
 /** Returns what the caller can sign in by, and what they can still connect. */
 export async function listOwnIdentities(
   { db }: Pick<IdentityDeps, 'db'>,
-  { principal: { id, record } }: UserCaller,
+  { principal: { id, record } }: PersonCaller,
 ): Promise<OwnIdentities> {
   const [rows, providers] = await Promise.all([listIdentities(db, id), listConnectable(db, id)]);
   return { identities: rows.map(toIdentity), has_password: record.has_password, providers };

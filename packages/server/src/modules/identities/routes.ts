@@ -14,7 +14,7 @@ import { counted } from '../../platform/counted.ts';
 import { browserIdOf } from '../../platform/http/plugins/csrf-protection.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import { clearRefreshCookie, REFRESH_COOKIE } from '../auth/refresh-cookie.ts';
-import { callerOf, userCallerOf } from '../authz/caller.ts';
+import { callerOf, personCallerOf, userCallerOf } from '../authz/caller.ts';
 import {
   clearProviderCookie,
   PROVIDER_COOKIE,
@@ -43,7 +43,7 @@ export function identityRoutes(app: App, deps: IdentityDeps & ConnectDeps): void
       response: { 200: OwnIdentitiesEnvelope },
     },
     handler: async (request) => ({
-      data: await listOwnIdentities(deps, userCallerOf(request)),
+      data: await listOwnIdentities(deps, personCallerOf(request)),
       message: 'Your identities, oldest first.',
     }),
   });

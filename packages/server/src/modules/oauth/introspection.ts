@@ -1,17 +1,23 @@
 // Tells another service what a token is worth now (RFC 7662).
 // It must cache nothing, and say nothing about a token that this service would not accept.
 import type { Introspection } from '@castellan/contract/oauth';
-import { looksLikeApiKey } from '../../platform/security/api-key.ts';
+import { looksLikeApiKey, looksLikePersonalToken } from '../../platform/security/api-key.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import { OWN_CLIENT_ID, peekClaims, readListed, tokenHashText } from '../../platform/security/jwt.ts';
-import type { ApiKeys, KeyRow } from '../api-keys/service.ts';
-import { type Caller, servicePrincipal, userPrincipal } from '../authz/caller.ts';
+import type { ApiKeys, KeyRow, PersonalTokenRow, PersonalTokens } from '../api-keys/service.ts';
+import {
+  type Caller,
+  type PersonPrincipal,
+  servicePrincipal,
+  tokenPrincipal,
+  userPrincipal,
+} from '../authz/caller.ts';
 import { permissionsOf, rolesOf, type Subject } from '../authz/effective.ts';
 import type { Graph } from '../authz/graph/graph.ts';
 import type { AccessLimit } from '../authz/guard/access-limit.ts';
 import { pendingOf } from '../authz/requirement.ts';
 import type { Policy } from '../authz/requirements/account.ts';
-import { type Proved, toldNeed, unmetBy } from '../authz/requirements/call.ts';
+import { type Proved, provedBy, toldNeed, unmetBy } from '../authz/requirements/call.ts';
 import { everywhere } from '../authz/scope.ts';
 import {
   type ApplicationTokenDeps,
@@ -24,6 +30,7 @@ import { findClaimValues } from '../user-attributes/service.ts';
 
 export type IntrospectionDeps = ApplicationTokenDeps & {
   apiKeys: ApiKeys;
+  personalTokens: PersonalTokens;
   tokenLookup: TokenLookup;
   accessLimit: AccessLimit | null;
 };
@@ -92,6 +99,10 @@ function unmetAmong(graph: Graph, names: readonly string[], proved: Proved, now:
 }
 
 async function findLive(deps: IntrospectionDeps, policy: Policy, token: string): Promise<Live | undefined> {
+  if (looksLikePersonalToken(token)) {
+    const found = await deps.personalTokens.find(token);
+    return found && factsOfPersonalToken(deps, policy, found);
+  }
   if (looksLikeApiKey(token)) {
     const key = await deps.apiKeys.find(token);
     return key && factsOfKey(deps, key);
@@ -111,13 +122,7 @@ async function findUserToken(
 ): Promise<Live | undefined> {
   const row = await deps.tokenLookup(userId, tokenHashText(token));
   const principal = row && userPrincipal(row);
-  if (!principal) return undefined;
-  const judging = {
-    graph: await deps.graphSource.at(principal.record.authz_stamp),
-    policy,
-    now: deps.clock.now(),
-  };
-  if (pendingOf(principal, judging)) return undefined;
+  if (!principal || (await isRestricted(deps, policy, principal))) return undefined;
   const { email, subject, session } = principal;
   return {
     facts: { ...claimsIn(token), username: shownEmail(email), token_type: 'Bearer' },
@@ -125,6 +130,45 @@ async function findUserToken(
     authz_stamp: principal.record.authz_stamp,
     proved: session.context,
   };
+}
+
+/** Returns whether the person must do something first. */
+async function isRestricted(
+  { graphSource, clock }: IntrospectionDeps,
+  policy: Policy,
+  principal: PersonPrincipal,
+): Promise<boolean> {
+  const graph = await graphSource.at(principal.record.authz_stamp);
+  return pendingOf(principal, { graph, policy, now: clock.now() }) !== null;
+}
+
+async function factsOfPersonalToken(
+  deps: IntrospectionDeps,
+  policy: Policy,
+  row: PersonalTokenRow,
+): Promise<Live | undefined> {
+  const principal = tokenPrincipal(row);
+  if (await isRestricted(deps, policy, principal)) return undefined;
+  return {
+    facts: {
+      sub: principal.id,
+      username: shownEmail(principal.email),
+      client_id: OWN_CLIENT_ID,
+      token_type: 'Bearer',
+      exp: Math.floor(row.token_expires_at.getTime() / 1_000),
+      ...madeFacts(deps, row.token_created_at),
+      jti: row.token_id,
+    },
+    subject: principal.subject,
+    authz_stamp: row.authz_stamp,
+    proved: provedBy(principal),
+  };
+}
+
+/** What is told of every secret that is no JWT. */
+function madeFacts({ settings }: IntrospectionDeps, at: Date) {
+  const made = Math.floor(at.getTime() / 1_000);
+  return { iat: made, nbf: made, iss: settings.publicUrl, aud: accessAudience(settings) };
 }
 
 async function findClientToken(
@@ -145,10 +189,9 @@ async function findClientToken(
   };
 }
 
-function factsOfKey({ settings }: IntrospectionDeps, key: KeyRow): Live {
+function factsOfKey(deps: IntrospectionDeps, key: KeyRow): Live {
   const { name, subject } = servicePrincipal(key);
   const end = endOf(key);
-  const made = Math.floor(key.key_created_at.getTime() / 1_000);
   return {
     facts: {
       sub: key.account_id,
@@ -156,10 +199,7 @@ function factsOfKey({ settings }: IntrospectionDeps, key: KeyRow): Live {
       client_id: key.account_id,
       token_type: 'Bearer',
       ...(end === undefined ? {} : { exp: end }),
-      iat: made,
-      nbf: made,
-      iss: settings.publicUrl,
-      aud: accessAudience(settings),
+      ...madeFacts(deps, key.key_created_at),
       jti: key.key_id,
     },
     subject,

@@ -30,6 +30,7 @@ export {
   previewPermissionAuthentication,
   setPermissionAuthentication,
 } from './authentication.ts';
+export { requirePermissionIds } from './by-name.ts';
 
 export type PermissionDeps = ChangeDeps;
 

@@ -56,18 +56,6 @@ export async function countLiveKeys(tx: Tx, accountId: string, except: string | 
   return rows[0]?.total ?? 0;
 }
 
-/** Returns the ids of permissions by the name asked for; names are compared ignoring case. */
-export async function findPermissionIds(
-  tx: Tx,
-  names: readonly string[],
-): Promise<{ wanted: string; id: string | null }[]> {
-  const { rows } = await sql<{ wanted: string; id: string | null }>`
-    select distinct on (lower(wanted)) wanted, p.id
-    from unnest(${names}::text[]) wanted left join permissions p on lower(p.name) = lower(wanted)
-    where wanted is not null`.execute(tx);
-  return rows;
-}
-
 type NewKey = Pick<Row<'api_keys'>, 'id' | 'name' | 'prefix' | 'secret_hash' | 'expires_at'> & {
   service_account_id: string;
   permissionIds: readonly string[] | null;

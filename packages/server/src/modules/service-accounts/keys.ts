@@ -14,7 +14,7 @@ import { newId } from '../../platform/ids.ts';
 import { createApiKey } from '../../platform/security/api-key.ts';
 import { cleanName } from '../../platform/security/record-text.ts';
 import type { Tx } from '../../schema/database.ts';
-import type { Caller } from '../authz/caller.ts';
+import { type Caller, isByToken } from '../authz/caller.ts';
 import {
   change,
   type Entitled,
@@ -25,6 +25,7 @@ import {
 } from '../authz/change.ts';
 import { findGrantable, requireMayGrantPermissions, requireMayGrantRoles } from '../authz/delegation.ts';
 import { sameAccess } from '../authz/impact/impact.ts';
+import { requirePermissionIds } from '../permissions/service.ts';
 import {
   countLiveKeys,
   type Descendant,
@@ -35,7 +36,6 @@ import {
   findKey,
   findKeysOf,
   findLineage,
-  findPermissionIds,
   insertKey,
   type KeyRecord,
   type Lineage,
@@ -90,7 +90,7 @@ export async function createKey(
     caller,
     async (locking) => {
       const { entitled, account } = await requireAccount(locking, accountId);
-      const permissionIds = permissions && (await requirePermissions(locking.tx, permissions));
+      const permissionIds = permissions && (await requirePermissionIds(locking.tx, permissions));
       const expiresAt = await requireFuture(locking.tx, expires_at);
       const issued = await issue(entitled, account, { name, permissionIds, expiresAt });
       const { id: key_id, prefix } = issued;
@@ -131,7 +131,7 @@ type Wanted = {
 
 /**
  * Checks that the caller holds what the key would carry, and inserts it: narrowed to that unless the caller is a superuser,
- * and ending with the caller's own key at the latest. Returns it with its text. Throws 403, 409.
+ * and ending with the caller's own key or token at the latest. Returns it with its text. Throws 403, 409.
  */
 async function issue(entitled: Entitled, account: AccountRow, wanted: Wanted): Promise<NewApiKey> {
   if (wanted.permissionIds === null) await requireMayGrantRoles(entitled, account.role_ids);
@@ -160,9 +160,10 @@ async function issue(entitled: Entitled, account: AccountRow, wanted: Wanted): P
   return { ...toApiKey(await readKey(entitled.tx, account.id, id)), key: text };
 }
 
-/** Returns the lineage of the key that the caller presents; undefined for a user. */
+/** Returns the lineage of the key or the personal access token that the caller presents; undefined for a signed-in user. */
 async function lineageOfCaller({ tx, caller }: Entitled): Promise<Lineage | undefined> {
   const { principal } = caller;
+  if (isByToken(principal)) return { expires_at: principal.personalToken.expiresAt, key_ids: [] };
   if (principal.type === 'user') return undefined;
   const lineage = await findLineage(tx, principal.keyId);
   if (!lineage) throw new AppError('api_key_revoked');
@@ -177,29 +178,6 @@ async function readKey(tx: Tx, accountId: string, id: string): Promise<KeyRecord
   const key = await findKey(tx, accountId, id);
   if (!key) throw new AppError('api_key_not_found');
   return key;
-}
-
-/** Returns the ids of the permissions. Throws `permission_not_found`, which names the unknown ones. */
-async function requirePermissions(tx: Tx, names: readonly string[]): Promise<string[]> {
-  const found = await findPermissionIds(
-    tx,
-    names.map((name) => name.trim().normalize('NFC')),
-  );
-  const unknown = new Set(found.flatMap(({ wanted, id }) => (id === null ? [wanted] : [])));
-  if (unknown.size > 0) {
-    const at = names.findIndex((name) => unknown.has(name.trim().normalize('NFC')));
-    throw new AppError('permission_not_found', {
-      detail: `permissions.${at} names a permission that does not exist.`,
-      errors: [
-        {
-          field: `permissions.${at}`,
-          code: 'unknown_name',
-          message: 'names a permission that does not exist',
-        },
-      ],
-    });
-  }
-  return found.flatMap(({ id }) => id ?? []);
 }
 
 /** Replaces a key: the old one ends after the overlap. Throws as `createKey` does, and `key_ended` (409). */

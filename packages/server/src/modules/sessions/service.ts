@@ -24,6 +24,7 @@ import type { KeyRing } from './key-ring.ts';
 import {
   countLiveSessions,
   type EndedSessions,
+  type Ending,
   endEpochs,
   endOldestRefreshTokens,
   findBrowserKey,
@@ -55,6 +56,7 @@ export {
   contextIn,
   contextOf,
   inSeconds,
+  isAcr,
   provedByPassword,
 } from '../../schema/token-context.ts';
 export {
@@ -404,7 +406,7 @@ export async function logoutEverywhere(
 ): Promise<void> {
   const ended = await inTransaction(deps.db, async (tx) => {
     await lockOwner(tx, principal.id);
-    return endAllSessions(tx, principal.id, 'logout_all');
+    return endAllSessions(tx, principal.id, 'logout_all', { keepsTokens: true });
   });
   await recordEvent(deps, client, {
     action: 'logout_all',
@@ -415,15 +417,16 @@ export async function logoutEverywhere(
 }
 
 /**
- * Ends every session of a user in the transaction of the change that requires it, such as a new password or a
- * deactivation. The caller must have locked the user's row. Returns how many were live, and the newest 100 ids.
+ * Ends every session and every personal access token of a user in the transaction of the change that requires it, such as a new
+ * password or a deactivation. With `keepsTokens`, the tokens go on. The caller must have locked the user's row. Returns how many were live, and the newest 100 ids.
  */
 export async function endAllSessions(
   tx: Tx,
   userId: string,
   reason: string,
+  ending: Ending = {},
 ): Promise<Pick<EndedSessions, 'count' | 'ids'>> {
-  const [ended] = await endEpochs(tx, [userId], reason);
+  const [ended] = await endEpochs(tx, [userId], reason, ending);
   return ended ?? { count: 0, ids: [] };
 }
 

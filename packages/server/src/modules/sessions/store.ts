@@ -254,14 +254,25 @@ const MAX_LISTED = 100;
 /** Counting more sessions of one user would delay their end. */
 const MAX_COUNTED = 10_000;
 
+/** `keepsTokens`: personal access tokens go on. Whatever does not say so ends them, as an instance that knows none does. */
+export type Ending = { keepsTokens?: boolean };
+
+/** Common table expression beside `begun`: the live personal access tokens get the new epoch. */
+const keptTokens = sql`
+  kept as (
+    update personal_tokens t set user_epoch = begun.session_epoch from begun
+    where t.user_id = begun.id and t.user_epoch = begun.session_epoch - 1 and t.revoked_at is null
+  ),`;
+
 /**
- * Ends every session of the users with a new epoch: one small write per user, however many sessions they have. The
+ * Ends every session of the users with a new epoch, and their personal access tokens unless it keeps those: one small write per user, however many sessions they have. The
  * users' rows must have been locked in an earlier statement; otherwise the counts may be stale.
  */
 export async function endEpochs(
   tx: Tx,
   userIds: readonly string[],
   reason: string,
+  { keepsTokens = false }: Ending = {},
 ): Promise<EndedSessions[]> {
   // The range and the order begin with the user, so the planner reads an index and stops early. With an equality, it would
   // expect so few sessions that it reads and sorts them all, or so many that it reads the whole table.
@@ -278,7 +289,7 @@ export async function endEpochs(
                  and s.epoch = begun.session_epoch - 1 and s.expires_at > now()
                order by s.user_id desc, s.created_at desc limit ${MAX_LISTED}) as ids
       from begun
-    ), noted as (
+    ), ${keepsTokens ? keptTokens : sql``} noted as (
       insert into session_ends (user_id, before_epoch, reason)
       select user_id, session_epoch, ${reason} from ended where count > 0
     )

@@ -21,7 +21,7 @@ import { creation } from '../../platform/http/plugins/idempotency.ts';
 import { etagOfContent, sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed } from '../authz/access-fields.ts';
-import { callerOf, userCallerOf } from '../authz/caller.ts';
+import { callerOf, personCallerOf, userCallerOf } from '../authz/caller.ts';
 import { attributeRoutes } from './attributes/routes.ts';
 import {
   createUser,
@@ -112,7 +112,7 @@ function ownRoutes(app: App, deps: UserAdminDeps): void {
     },
     // The guard has already read the record with the token.
     handler: (request, reply) => {
-      const { principal, graph } = userCallerOf(request);
+      const { principal, graph } = personCallerOf(request);
       const view = request.query.permissions ?? 'all';
       const { tag, text } = userText(principal.record, graph, view, (data) =>
         serialized(reply, { data, message: 'Your account.' }),

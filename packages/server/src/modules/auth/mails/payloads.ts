@@ -18,6 +18,9 @@ type FactorEvent = SecurityEvent & { factor?: string };
 /** `provider`: the name of an identity provider. */
 type IdentityEvent = SecurityEvent & { provider?: string };
 
+/** `token`: the name of a personal access token. */
+type TokenEvent = SecurityEvent & { token?: string };
+
 /** Kind of a mail → what its row holds. */
 export type MailPayloads = {
   verification: Addressed;
@@ -37,6 +40,7 @@ export type MailPayloads = {
   second_factor_attack: SecurityEvent;
   app_suspended: SecurityEvent;
   new_sign_in: SecurityEvent;
+  personal_token_created: TokenEvent;
   identity_connected: IdentityEvent;
   identity_disconnected: IdentityEvent;
   account_made: IdentityEvent;
@@ -58,6 +62,7 @@ export type Warning = {
   userAgent: string | null;
   factor: string;
   provider: string;
+  token: string;
   left: number | null;
   isLinkShown: boolean;
 };
@@ -90,6 +95,7 @@ export function readWarning(payload: unknown): Warning {
     userAgent: text('user_agent'),
     factor: text('factor') ?? '',
     provider: text('provider') ?? '',
+    token: text('token') ?? '',
     left: typeof left === 'number' ? left : null,
     isLinkShown: text('deliver') === 'show',
   };

@@ -15,6 +15,7 @@ export const warningNames = {
   second_factor_attack: 'second-factor-attack',
   app_suspended: 'app-suspended',
   new_sign_in: 'new-sign-in',
+  personal_token_created: 'personal-token-created',
   identity_connected: 'identity-connected',
   identity_disconnected: 'identity-disconnected',
   account_made: 'account-made',
@@ -37,6 +38,7 @@ export const warningValues = (warning: Warning, language: Language) => ({
   device: deviceName(warning.userAgent, language),
   factor: warning.factor === 'app' ? words[language].app : greetableName(warning.factor),
   provider: greetableName(warning.provider),
+  token: greetableName(warning.token),
   codes_left: warning.left === null ? '' : String(warning.left),
 });
 

@@ -31,7 +31,8 @@ export async function holdCaller(tx: Tx, { principal }: UserCaller): Promise<Hel
 type Raised = { proof: Proof; context: Context | null };
 
 /**
- * Ends every session of the caller, with all trust and all pending sign-ins, and starts theirs anew. Returns its tokens, and
+ * Ends every session of the caller, with all trust and all pending sign-ins, and starts theirs anew. Their personal access tokens
+ * go on. Returns its tokens, and
  * how many sessions ended.
  */
 export async function startAnew(
@@ -40,7 +41,7 @@ export async function startAnew(
   { client, principal }: UserCaller,
   { held, reason, raised }: { held: Held; reason: string; raised?: Raised },
 ): Promise<{ tokens: SessionTokens; ended: number }> {
-  const { count } = await endAllSessions(tx, principal.id, reason);
+  const { count } = await endAllSessions(tx, principal.id, reason, { keepsTokens: true });
   const beginning = {
     id: principal.id,
     now: held.locked.now,

@@ -1,5 +1,5 @@
-// Finds the principal of a request from its Authorization header: a user's access token, an API key, or an access token
-// made from an API key; where the route allows it, also from client credentials. It decides nothing about permissions.
+// Finds the principal of a request from its Authorization header: a user's access token, a personal access token, an API key, or
+// an access token made from an API key; where the route allows it, also from client credentials. It decides nothing about permissions.
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../../platform/errors.ts';
 import type { Client } from '../../../platform/http/client.ts';
@@ -7,14 +7,14 @@ import {
   type ClientCredentials,
   clientCredentials,
 } from '../../../platform/http/plugins/client-credentials.ts';
-import { looksLikeApiKey } from '../../../platform/security/api-key.ts';
+import { looksLikeApiKey, looksLikePersonalToken } from '../../../platform/security/api-key.ts';
 import { type PeekedClaims, peekClaims } from '../../../platform/security/jwt.ts';
-import type { ApiKeys, ClientRow } from '../../api-keys/service.ts';
+import type { ApiKeys, ClientRow, PersonalTokens } from '../../api-keys/service.ts';
 import { authenticate, bearerToken, refusalOf, type SessionDeps } from '../../sessions/service.ts';
 import type { LiveToken } from '../../sessions/token-lookup.ts';
-import { type Principal, servicePrincipal, userPrincipal } from '../caller.ts';
+import { type Principal, servicePrincipal, tokenPrincipal, userPrincipal } from '../caller.ts';
 
-export type AuthenticationDeps = SessionDeps & { apiKeys: ApiKeys };
+export type AuthenticationDeps = SessionDeps & { apiKeys: ApiKeys; personalTokens: PersonalTokens };
 
 export type Authenticated = {
   principal: Principal;
@@ -25,6 +25,7 @@ export type Authenticated = {
 type Credential =
   | { kind: 'user'; token: string | undefined; claims: PeekedClaims | null }
   | { kind: 'key'; key: string }
+  | { kind: 'personal token'; text: string }
   | { kind: 'account'; credentials: ClientCredentials }
   | { kind: 'client'; id: string; token: string };
 
@@ -34,6 +35,7 @@ function credentialOf(request: FastifyRequest): Credential {
   if (credentials) return { kind: 'account', credentials };
   const token = bearerToken(request.headers.authorization);
   if (token === undefined) return { kind: 'user', token, claims: null };
+  if (looksLikePersonalToken(token)) return { kind: 'personal token', text: token };
   if (looksLikeApiKey(token)) return { kind: 'key', key: token };
   const claims = peekClaims(token);
   const client = claims?.client_id;
@@ -41,10 +43,10 @@ function credentialOf(request: FastifyRequest): Credential {
 }
 
 /**
- * Returns whether the request presents the credential of a service account, valid or not. No browser sends one by
- * itself, so such a request needs no CSRF token.
+ * Returns whether the request presents the credential of a service account or a personal access token, valid or not. No browser
+ * sends one by itself, so such a request needs no CSRF token.
  */
-export const presentsServiceCredential = (request: FastifyRequest): boolean =>
+export const presentsProgramCredential = (request: FastifyRequest): boolean =>
   credentialOf(request).kind !== 'user';
 
 /** Returns the principal. Throws 401 with a separate code for each reason, or 429 after too many wrong API keys. */
@@ -59,13 +61,17 @@ export async function findPrincipal(
       throw new AppError(request.headers.authorization === undefined ? 'token_missing' : 'token_invalid');
     return authenticatedUser(await authenticate(deps, token, claims));
   }
+  if (credential.kind === 'personal token') {
+    const row = await deps.personalTokens.byToken(credential.text, request.client);
+    return { principal: tokenPrincipal(row), stamp: row.authz_stamp };
+  }
   const row = await findClient(deps, credential, request.client);
   return { principal: servicePrincipal(row), stamp: row.authz_stamp };
 }
 
 async function findClient(
   deps: AuthenticationDeps,
-  credential: Exclude<Credential, { kind: 'user' }>,
+  credential: Exclude<Credential, { kind: 'user' | 'personal token' }>,
   client: Client,
 ): Promise<ClientRow> {
   if (credential.kind === 'account') return deps.apiKeys.byCredentials(credential.credentials, client);

@@ -10,13 +10,13 @@ import { hook } from '../../../platform/http/hooks.ts';
 import { clientCredentials, presentsApplication } from '../../../platform/http/plugins/client-credentials.ts';
 import type { App } from '../../../platform/http/server/server.ts';
 import { isObject } from '../../../platform/unknown-values.ts';
-import { type FreshnessDeps, requireFresh, stepUpRequired } from '../../factors/service.ts';
-import { type Caller, createCaller } from '../caller.ts';
+import type { FreshnessDeps } from '../../factors/service.ts';
+import { type Caller, createCaller, isByToken } from '../caller.ts';
 import { mayDo } from '../effective.ts';
 import { type GraphSource, withGraph } from '../graph/graph.ts';
 import { pendingOf, refusalUntil } from '../requirement.ts';
 import { type PolicySettings, policyOf } from '../requirements/account.ts';
-import { unmetByCall } from '../requirements/call.ts';
+import { proofRequired, requireFreshCall, unmetByCall } from '../requirements/call.ts';
 import { everywhere } from '../scope.ts';
 import type { AccessLimit } from './access-limit.ts';
 import { type AuthenticationDeps, findPrincipal } from './authentication.ts';
@@ -69,8 +69,9 @@ export function addGuard(app: App, deps: GuardDeps): void {
     const { found, graph } = await withGraph(deps.graphSource, () => findPrincipal(deps, request));
     const { principal } = found;
     const refused =
-      counted && principal.type === 'user' && deps.userLimit?.count(request, counted, principal.record);
+      counted && principal.type === 'user' && deps.userLimit?.count(request, counted, principal);
     if (refused) await refused;
+    if (isByToken(principal) && isForSessions(request)) throw new AppError('user_session_required');
     if (counted && accessLimited) {
       const { accessLimit } = deps;
       await (accessLimited === 'by answer' ? accessLimit?.requireLeft : accessLimit?.count)?.(
@@ -91,7 +92,7 @@ export function addGuard(app: App, deps: GuardDeps): void {
       throw await refusalUntil(deps.db, policy, principal, pending);
     if (!isAboutCaller(request, principal)) requireAccess(request.caller);
     const isFresh = fresh || alwaysFresh.has(access);
-    if (counted && isFresh && principal.type === 'user') await requireFresh(deps.db, deps, principal);
+    if (counted && isFresh && principal.type === 'user') await requireFreshCall(deps.db, deps, principal);
   };
   app.addHook(
     'onRequest',
@@ -145,6 +146,16 @@ function isAboutCaller({ routeOptions, params }: FastifyRequest, { type, id }: C
   return typeof given === 'string' && given.toLowerCase() === id;
 }
 
+/**
+ * Returns whether the operation is for the access token of a session alone: how an account is entered, and what changes one's own
+ * account. By the path, so that every operation that is added there is refused to personal access tokens.
+ */
+function isForSessions({ method, routeOptions: { url = '', config } }: FastifyRequest): boolean {
+  if (url === '/api/v1/auth' || url.startsWith('/api/v1/auth/')) return true;
+  const isOwnAccount = url === '/api/v1/users/me' || url.startsWith('/api/v1/users/me/');
+  return (isOwnAccount && !safeMethods.has(method)) || config.endsAccess === true;
+}
+
 /** Permissions of the group `self` are about the account of a person. */
 const isPersonal = (access: Caller['access']): boolean => access === 'user' || access.startsWith('self.');
 
@@ -159,5 +170,5 @@ function requireAccess(caller: Caller): void {
   if (!mayDo(graph, everywhere(principal.subject), access))
     throw new AppError('permission_denied', { requiredPermission: access });
   const unmet = unmetByCall(caller, access);
-  if (unmet) throw stepUpRequired(unmet);
+  if (unmet) throw proofRequired(principal, unmet);
 }

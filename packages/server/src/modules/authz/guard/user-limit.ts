@@ -11,7 +11,7 @@ import {
 import { tokenHash } from '../../../platform/security/jwt.ts';
 import { recordBounded } from '../../audit/service.ts';
 import { bearerToken, type SessionDeps } from '../../sessions/service.ts';
-import type { LiveToken } from '../../sessions/token-lookup.ts';
+import { actorOf, type PersonPrincipal } from '../caller.ts';
 
 export type UserLimit = {
   /** Throws `rate_limited` for a token whose user is known to be over the limit. It needs no statement. */
@@ -20,7 +20,7 @@ export type UserLimit = {
    * Counts one request of the token's user, or of its session where the route declares `endsAccess`. Throws `rate_limited`;
    * the first refusal of a window is an audit event.
    */
-  count(request: FastifyRequest, reply: FastifyReply, live: LiveToken): Promise<void> | undefined;
+  count(request: FastifyRequest, reply: FastifyReply, principal: PersonPrincipal): Promise<void> | undefined;
 };
 
 // Requests of one session that end access. The holder of another session of the user, such as a thief, cannot use them up.
@@ -50,15 +50,15 @@ export function createUserLimit(deps: SessionDeps, rule: RateLimitRule | null): 
   async function refuseOnce(
     { client, routeOptions }: FastifyRequest,
     reply: FastifyReply,
-    live: LiveToken,
+    principal: PersonPrincipal,
     result: RateLimitResult & { firstRefusal: boolean },
   ): Promise<void> {
     if (result.firstRefusal)
       await recordBounded(deps, client, {
         action: 'rate_limited',
-        actorId: live.user_id,
-        resourceId: live.user_id,
-        details: { email: live.email, limit: routeOptions.config.endsAccess ? 'session' : 'user' },
+        ...actorOf(principal),
+        resourceId: principal.id,
+        details: { email: principal.email, limit: routeOptions.config.endsAccess ? 'session' : 'user' },
       });
     refuse(reply, result);
   }
@@ -82,12 +82,15 @@ export function createUserLimit(deps: SessionDeps, rule: RateLimitRule | null): 
       // The window has ended.
       overLimit.delete(key);
     },
-    count(request, reply, live) {
+    count(request, reply, principal) {
       const { endsAccess = false } = request.routeOptions.config;
-      const result = endsAccess ? endings.hit(live.session_id) : users.hit(live.user_id);
+      const { id, session } = principal;
+      // A personal access token ends nothing: its requests count for the user alone.
+      const isEnding = endsAccess && session !== null;
+      const result = isEnding ? endings.hit(session.id) : users.hit(id);
       if (result.allowed) return undefined;
-      if (!endsAccess) remember(request.headers.authorization, live.user_id);
-      return refuseOnce(request, reply, live, result);
+      if (!isEnding) remember(request.headers.authorization, id);
+      return refuseOnce(request, reply, principal, result);
     },
   };
 }

@@ -105,6 +105,7 @@ const concernsCaller = ({ status, code }: AppError): boolean =>
   status >= 500 ||
   code === 'permission_denied' ||
   code === 'user_required' ||
+  code === 'user_session_required' ||
   code === 'password_change_required' ||
   code === 'step_up_required' ||
   code === 'second_factor_enrolment_required';

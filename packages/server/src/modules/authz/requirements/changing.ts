@@ -4,9 +4,10 @@ import { sql } from 'kysely';
 import { onlyRow } from '../../../platform/db/sql.ts';
 import { AppError } from '../../../platform/errors.ts';
 import type { Row } from '../../../schema/database.ts';
-import { type FreshnessDeps, requireContext, requireFresh } from '../../factors/service.ts';
+import type { FreshnessDeps } from '../../factors/service.ts';
 import type { Entitled } from '../change.ts';
 import { type Need, needIn } from '../graph/needs.ts';
+import { requireFreshCall, requireProof } from './call.ts';
 
 /** What is required before and after a change. `isLater`: it counts from a later time on. */
 export type Replaced = { before: Need | null; after: Need | null; isLater?: boolean };
@@ -24,9 +25,8 @@ export async function requireMayReplace(
     if (isWeaker(replaced)) throw new AppError('user_required');
     return;
   }
-  await requireFresh(tx, deps, principal);
-  for (const need of [replaced.before, replaced.after])
-    if (need) await requireContext(tx, principal.session.context, need);
+  await requireFreshCall(tx, deps, principal);
+  for (const need of [replaced.before, replaced.after]) if (need) await requireProof(tx, principal, need);
 }
 
 /**
@@ -44,7 +44,7 @@ export async function requireMayLift(
   const needs = rows.map(needIn).filter((need) => need !== null);
   if (needs.length > 0 && principal.type !== 'user') throw new AppError('user_required');
   if (principal.type !== 'user') return;
-  for (const need of needs) await requireContext(tx, principal.session.context, need);
+  for (const need of needs) await requireProof(tx, principal, need);
 }
 
 function isWeaker({ before, after, isLater = false }: Replaced): boolean {

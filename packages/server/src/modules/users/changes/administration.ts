@@ -18,7 +18,8 @@ import { change, type Entry, type Locking, type Run, rehearseChange } from '../.
 import { requireMayGrantRoles, requireProvedAll } from '../../authz/delegation.ts';
 import { type PreviewDeps, preview } from '../../authz/impact/preview.ts';
 import type { PolicySettings } from '../../authz/requirements/account.ts';
-import { type FreshnessDeps, hasFactor, requireFresh } from '../../factors/service.ts';
+import { requireFreshCall } from '../../authz/requirements/call.ts';
+import { type FreshnessDeps, hasFactor } from '../../factors/service.ts';
 import { clearAttempts } from '../../lockout/service.ts';
 import {
   countingRefusals,
@@ -174,7 +175,7 @@ async function requireFreshForAddress(
   if (principal.type !== 'user') return;
   const own = changes.find(({ before }) => before.user_id === principal.id);
   if (own?.fields.email !== undefined && (await hasFactor(tx, principal.id)))
-    await requireFresh(tx, deps, principal);
+    await requireFreshCall(tx, deps, principal);
 }
 
 // A stolen session must not be enough to guess or replace its user's password.

@@ -8,6 +8,7 @@ import type { Tx } from '../../../schema/database.ts';
 import type { Caller } from '../../authz/caller.ts';
 import { change } from '../../authz/change.ts';
 import { sameAccess } from '../../authz/impact/impact.ts';
+import { requireFreshCall } from '../../authz/requirements/call.ts';
 import {
   beginRecovery,
   deleteAllFactors,
@@ -15,7 +16,6 @@ import {
   hasFactor,
   isRecoveryPending,
   type Removed,
-  requireFresh,
 } from '../../factors/service.ts';
 import { endAllSessions } from '../../sessions/service.ts';
 import type { UserAdminDeps } from '../changes/administration.ts';
@@ -70,7 +70,7 @@ export async function resetFactors(
   const reset = await change(deps, caller, async (locking) => {
     const { tx } = locking;
     const { entitled, user } = await requireMayActOn(locking, id);
-    if (principal.type === 'user') await requireFresh(tx, deps, principal);
+    if (principal.type === 'user') await requireFreshCall(tx, deps, principal);
     requireActive(user);
     const done = await carryOutReset(tx, deps, { user, deliver });
     await deps.accountMail.enqueue(tx, 'second_factor_reset', {

@@ -1,0 +1,117 @@
+// What ends the personal access tokens of an account, and what leaves them alone.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { TestClient } from '@castellan/testing/client';
+import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
+import { assertRefused } from '@castellan/testing/http/fixture';
+import { enrol } from '@castellan/testing/second-factors/app';
+import { changeUserWhileWaiting } from '@castellan/testing/sessions/hold-user';
+import { addPerson, type Person } from '@castellan/testing/users/people';
+
+const service = await startTestService({ after }, { CONCURRENT_SESSION_LIMIT: '0' });
+const twin = await service.another();
+const admin = await signIn(service, ADMIN);
+const NEW_PASSWORD = 'Vexing#Quartz82Lime';
+
+type Act = (about: { person: Person; session: TestClient }) => Promise<{ status: number; text: string }>;
+
+const resetting: Act = async ({ person }) => {
+  await service.client().post('/api/v1/auth/password-reset/request', { email: person.email });
+  const token = await service.mailTo(person.email, 1);
+  return service
+    .client()
+    .post('/api/v1/auth/password-reset/confirm', { token: token.token, new_password: NEW_PASSWORD });
+};
+const update =
+  (body: Record<string, unknown>): Act =>
+  ({ person }) =>
+    admin.put(`/api/v1/users/${person.id}`, body);
+
+const ending: Record<string, Act> = {
+  'a new password': ({ session }) =>
+    session.post('/api/v1/auth/change_password', { current_password: PASSWORD, new_password: NEW_PASSWORD }),
+  'a reset': resetting,
+  'a password by an administrator': update({ password: NEW_PASSWORD }),
+  'a new address': (about) => update({ email: newEmail('moved') })(about),
+  'no verified address': update({ verified: false }),
+  deactivation: update({ is_active: false }),
+  deletion: ({ person }) => admin.delete(`/api/v1/users/${person.id}`),
+  'the end of all sessions by an administrator': ({ person }) =>
+    admin.delete(`/api/v1/users/${person.id}/sessions`),
+};
+
+const sparing: Record<string, Act> = {
+  'signing out': ({ session }) => session.post('/api/v1/auth/logout', {}),
+  'signing out everywhere': ({ session }) => session.post('/api/v1/auth/logout/all', {}),
+  'the end of one session': async ({ person }) => {
+    const listed = await admin.get(`/api/v1/users/${person.id}/sessions`);
+    return admin.delete(`/api/v1/users/${person.id}/sessions/${listed.body.data[0].id}`);
+  },
+  'new names': update({ first_name: 'Other' }),
+  'a second factor': async ({ session }) => {
+    await enrol(session);
+    return { status: 200, text: '' };
+  },
+};
+
+async function withToken() {
+  const person = await addPerson(service);
+  const session = await signIn(service, person);
+  const made = await session.post('/api/v1/users/me/tokens', {
+    name: 'Program',
+    expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+  });
+  assert.equal(made.status, 201, made.text);
+  const programs = [service, twin].map((one) => {
+    const client = one.client();
+    client.accessToken = made.body.data.token;
+    return client;
+  });
+  return { person, session, programs, id: String(made.body.data.id) };
+}
+
+for (const [name, act] of Object.entries(ending))
+  test(`${name} ends the tokens of the account, at every instance and for good`, async () => {
+    const { person, session, programs } = await withToken();
+    for (const program of programs) assert.equal((await program.get('/api/v1/users/me')).status, 200);
+    const answer = await act({ person, session });
+    assert.equal(answer.status, 200, answer.text);
+    for (const program of programs) assert.equal((await program.get('/api/v1/users/me')).status, 401);
+    await admin.put(`/api/v1/users/${person.id}`, { is_active: true, verified: true });
+    for (const program of programs) assert.equal((await program.get('/api/v1/users/me')).status, 401);
+  });
+
+for (const [name, act] of Object.entries(sparing))
+  test(`${name} leaves the tokens of the account`, async () => {
+    const { person, session, programs, id } = await withToken();
+    const answer = await act({ person, session });
+    assert.equal(answer.status, 200, answer.text);
+    for (const program of programs) assert.equal((await program.get('/api/v1/users/me')).status, 200);
+    const listed = await admin.get(`/api/v1/users/${person.id}/tokens`);
+    assert.equal(listed.body.data[0].id, id);
+  });
+
+test('a token that has expired is refused as expired', async () => {
+  const { programs, id } = await withToken();
+  await service.sql("update personal_tokens set expires_at = now() - interval '1 second' where id = $1", [
+    id,
+  ]);
+  for (const program of programs)
+    assertRefused(await program.get('/api/v1/users/me'), 401, 'personal_token_expired');
+});
+
+test('a token is not made in a session that ends meanwhile', async () => {
+  const person = await addPerson(service);
+  const session = await signIn(service, person);
+  const answer = await changeUserWhileWaiting(
+    service,
+    person.id,
+    'update users set session_epoch = session_epoch + 1 where id = $1',
+    () =>
+      session.post('/api/v1/users/me/tokens', {
+        name: 'Late',
+        expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+      }),
+  );
+  assertRefused(answer, 401, 'token_revoked');
+});
