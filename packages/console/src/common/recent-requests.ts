@@ -26,7 +26,7 @@ const MOST = 60;
 
 const SECRET_FIELD = /password|secret|token|(^|_)(code|key|otp|pin)$/i;
 /** API keys, wherever they are. */
-const SECRET_TEXT = /castellan_[A-Za-z0-9]{12}_\w+/;
+const SECRET_TEXT = /castellan_(?:pat_)?[A-Za-z0-9]{12}_\w+/;
 
 /** Returns a copy of the value with `Secret` in place of texts that are or look like secrets. */
 export function withoutSecrets(value: unknown, field = ''): unknown {

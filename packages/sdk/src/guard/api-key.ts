@@ -1,13 +1,14 @@
-// The format of API keys: `castellan_<12 characters>_<43>_<6 of checksum>`, all in base62. A wrong one needs no question.
+// The format of API keys, `castellan_<12 characters>_<43>_<6 of checksum>`, and of personal access tokens, which begin with
+// `castellan_pat_`, in base62. A wrong one needs no question.
 
 const MARK = 'castellan_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const FORMAT = /^(castellan_[\dA-Za-z]{12}_[\dA-Za-z]{43})_([\dA-Za-z]{6})$/;
+const FORMAT = /^(castellan_(?:pat_)?[\dA-Za-z]{12}_[\dA-Za-z]{43})_([\dA-Za-z]{6})$/;
 
-/** Tells whether the text claims to be an API key. They are opaque: only Castellan can tell whose they are. */
+/** Tells whether the text claims to be an API key or a personal access token. They are opaque: only Castellan can tell whose they are. */
 export const isApiKey = (text: string): boolean => text.startsWith(MARK);
 
-/** Tells whether the text has the format and the checksum of an API key. */
+/** Tells whether the text has the format and the checksum of an API key or a personal access token. */
 export function isWellFormedKey(text: string): boolean {
   const [, unchecked, checksum] = FORMAT.exec(text) ?? [];
   return unchecked !== undefined && checksumOf(unchecked) === checksum;

@@ -37,7 +37,9 @@ export function inspectionOf(answer: Json, audience?: string): Inspection | unde
       'The token is bound to a key (DPoP), which a guard does not verify.',
     );
   const scopes = isOfApplication ? scopesIn(answer) : undefined;
-  if (type === 'user' && !isText(sid)) throw malformed(INTROSPECT, 'a member is missing');
+  // A personal access token belongs to no session.
+  if (type === 'user' && !isText(sid) && (sid !== undefined || client_id !== OWN_CLIENT))
+    throw malformed(INTROSPECT, 'a member is missing');
   return {
     identity: Object.freeze({
       type,

@@ -44,8 +44,9 @@ export async function causeActions(service: TestService): Promise<CausedActions>
   const secrets = new Set([PASSWORD, NEW_PASSWORD, THIRD_PASSWORD, WRONG_PASSWORD, ADMIN.password]);
   const note = (what: string, answer: Answer): Answer => {
     outcomes.push(`${what}: ${answer.status} ${answer.body?.code ?? ''}`.trim());
-    const { access_token, refresh_token, csrf_token, key } = answer.body?.data ?? {};
-    for (const secret of [access_token, refresh_token, csrf_token, key]) if (secret) secrets.add(secret);
+    const { access_token, refresh_token, csrf_token, key, token } = answer.body?.data ?? {};
+    for (const secret of [access_token, refresh_token, csrf_token, key, token])
+      if (secret) secrets.add(secret);
     return answer;
   };
   const caller = (client: TestClient) => async (method: string, path: string, json?: unknown) =>
@@ -104,6 +105,12 @@ async function accounts({ service, caller, note, secrets }: Context): Promise<vo
   note('login', await client.login({ email, password: NEW_PASSWORD }));
   await send('POST', '/auth/logout');
   note('login', await client.login({ email, password: NEW_PASSWORD }));
+  const later = new Date(Date.now() + 86_400_000).toISOString();
+  const made = await send('POST', '/users/me/tokens', { name: 'Walk', expires_at: later });
+  await send('DELETE', `/users/me/tokens/${made.body.data.id}`);
+  const program = service.client();
+  program.accessToken = made.body.data.token;
+  await caller(program)('GET', '/users/me');
   await send('POST', '/auth/logout/all');
   for (let failed = 0; failed < 4; failed += 1)
     note('wrong password', await client.login({ email, password: WRONG_PASSWORD }));

@@ -1,6 +1,7 @@
 // What ends the personal access tokens of an account, and what leaves them alone.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { linkTo } from '@castellan/testing/accounts/self-service';
 import type { TestClient } from '@castellan/testing/client';
 import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
@@ -17,10 +18,8 @@ type Act = (about: { person: Person; session: TestClient }) => Promise<{ status:
 
 const resetting: Act = async ({ person }) => {
   await service.client().post('/api/v1/auth/password-reset/request', { email: person.email });
-  const token = await service.mailTo(person.email, 1);
-  return service
-    .client()
-    .post('/api/v1/auth/password-reset/confirm', { token: token.token, new_password: NEW_PASSWORD });
+  const token = await linkTo(service, person.email, 'password_reset');
+  return service.client().post('/api/v1/auth/password-reset/confirm', { token, new_password: NEW_PASSWORD });
 };
 const update =
   (body: Record<string, unknown>): Act =>

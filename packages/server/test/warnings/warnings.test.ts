@@ -54,7 +54,7 @@ async function addWriter(language: 'en' | 'de', state: { isPending?: boolean } =
 
 const cases: readonly (readonly [
   kind: Exclude<MailKind, 'verification' | 'password_reset' | 'account_locked' | 'second_factor_reset'>,
-  values: { factor?: string; left?: number; provider?: string },
+  values: { factor?: string; left?: number; provider?: string; token?: string },
   en: RegExp,
   de: RegExp,
 ])[] = [
@@ -64,6 +64,7 @@ const cases: readonly (readonly [
   ['second_factor_attack', {}, /several wrong codes/, /mehrere falsche Codes/],
   ['app_suspended', {}, /is suspended/, /gesperrt/],
   ['new_sign_in', {}, /signed in to/, /angemeldet/],
+  ['personal_token_created', { token: 'CI' }, /Token: CI/, /Token: CI/],
   ['identity_connected', { provider: 'Acme' }, /Provider: Acme/, /Anmeldedienst: Acme/],
   ['identity_disconnected', { provider: 'Acme' }, /was disconnected/, /getrennt/],
 ];

@@ -119,7 +119,7 @@ export const factsOf = ({ details }: AuditLogEntry): { name: string; text: strin
     .map(([name, value]) => ({ name, text: readable(name, value) }));
 
 const SECRET_NAME = /password|secret|token$|hash|(^|_)key$/i;
-const SECRET_TEXT = /\b(castellan_[A-Za-z0-9]{12})_[A-Za-z0-9_]+/g;
+const SECRET_TEXT = /\b(castellan_(?:pat_)?[A-Za-z0-9]{12})_[A-Za-z0-9_]+/g;
 const MASK = '••••••';
 
 /** Returns the value without what is or looks like a secret. Switches, such as `must_change_password`, stay. */

@@ -7,6 +7,7 @@ import { applicationAccess } from './applications/application-access.ts';
 import { applications } from './applications/applications.ts';
 import { identities } from './identity-providers/identities.ts';
 import { identityProviders } from './identity-providers/identity-providers.ts';
+import { personalTokens } from './personal-tokens.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
 import { userImport } from './users/user-import.ts';
@@ -21,6 +22,7 @@ export const later: LaterMessages = {
   applications,
   identities,
   identityProviders,
+  personalTokens,
   requirements,
   secondFactors,
   userBulk,

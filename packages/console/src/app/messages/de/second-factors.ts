@@ -116,6 +116,7 @@ export const secondFactors: LaterMessages['secondFactors'] = {
         'Sie sind dabei, einen Passkey oder Sicherheitsschlüssel hinzuzufügen.',
       'DELETE /api/v1/auth/factors/passkeys/{passkey_id}':
         'Sie sind dabei, einen Passkey oder Sicherheitsschlüssel zu entfernen.',
+      'POST /api/v1/users/me/tokens': 'Sie erstellen gleich ein persönliches Zugriffstoken.',
       'POST /api/v1/users/me/identities': 'Sie verknüpfen gleich ein Konto anderswo.',
       'DELETE /api/v1/users/me/identities/{identity_id}': 'Sie trennen gleich ein Konto anderswo.',
       'PUT /api/v1/roles/{role_id}/authentication':

@@ -112,6 +112,7 @@ export const secondFactors = {
       'POST /api/v1/auth/factors/passkeys': 'You are about to add a passkey or security key.',
       'DELETE /api/v1/auth/factors/passkeys/{passkey_id}':
         'You are about to remove a passkey or security key.',
+      'POST /api/v1/users/me/tokens': 'You are about to make a personal access token.',
       'POST /api/v1/users/me/identities': 'You are about to connect an account elsewhere.',
       'DELETE /api/v1/users/me/identities/{identity_id}': 'You are about to disconnect an account elsewhere.',
       'PUT /api/v1/roles/{role_id}/authentication':

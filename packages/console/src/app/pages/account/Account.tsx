@@ -31,6 +31,9 @@ const MyApplications = lazy(() =>
 const MyIdentities = lazy(() =>
   withLaterTexts(import('./MyIdentities.tsx')).then((file) => ({ default: file.MyIdentities })),
 );
+const MyTokens = lazy(() =>
+  withLaterTexts(import('./MyTokens.tsx')).then((file) => ({ default: file.MyTokens })),
+);
 const NoPassword = lazy(() =>
   withLaterTexts(import('./NoPassword.tsx')).then((file) => ({ default: file.NoPassword })),
 );
@@ -106,6 +109,11 @@ function Parts({ onCodes }: { onCodes: (codes: readonly string[]) => void }): Re
           </section>
           <section className="panel" aria-labelledby="sessions">
             <MySessions titleId="sessions" />
+          </section>
+          <section className="panel" aria-labelledby="tokens">
+            <Suspense fallback={<LoadingLines />}>
+              <MyTokens titleId="tokens" />
+            </Suspense>
           </section>
           <section className="panel" aria-labelledby="applications">
             <Suspense fallback={<LoadingLines />}>

@@ -1,9 +1,10 @@
 // Creates an API key: its name, when it expires, and which of the account's permissions it may use.
 import type { NewApiKey, ServiceAccount } from '@castellan/sdk';
 import { Modal, TextInput } from '@mantine/core';
-import { type ReactElement, useId, useState } from 'react';
+import { type ReactElement, useState } from 'react';
 import { DateTimeInput } from '../../components/forms/DateTimeInput.tsx';
 import { Form, fieldError } from '../../components/forms/forms.tsx';
+import { Narrowing } from '../../components/secrets/Narrowing.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { t } from '../../text.ts';
 
@@ -59,51 +60,8 @@ export function KeyDialog({ account, onClose, onMade }: Props): ReactElement {
           error={fieldError(write.error, 'expires_at')}
           onChange={setExpires}
         />
-        <Narrowing permissions={account.permissions} value={narrowed} onChange={setNarrowed} />
+        <Narrowing texts={texts} permissions={account.permissions} value={narrowed} onChange={setNarrowed} />
       </Form>
     </Modal>
-  );
-}
-
-type NarrowingProps = {
-  /** What the account may do. */
-  permissions: readonly string[];
-  /** Null: the key may use all of them. */
-  value: readonly string[] | null;
-  onChange: (value: readonly string[] | null) => void;
-};
-
-function Narrowing({ permissions, value, onChange }: NarrowingProps): ReactElement {
-  const texts = t.serviceAccounts.keys;
-  const id = useId();
-  const toggle = (name: string, isOn: boolean): void =>
-    onChange(isOn ? [...(value ?? []), name] : (value ?? []).filter((one) => one !== name));
-  return (
-    <fieldset className="choice">
-      <legend>{texts.narrow}</legend>
-      <label>
-        <input type="radio" name={id} checked={value === null} onChange={() => onChange(null)} />
-        {texts.narrowAll}
-      </label>
-      <label>
-        <input type="radio" name={id} checked={value !== null} onChange={() => onChange([])} />
-        {texts.narrowSome}
-      </label>
-      {value !== null && permissions.length === 0 && <p className="muted">{texts.narrowNone}</p>}
-      {value !== null && permissions.length > 0 && (
-        <div className="narrowing">
-          {permissions.map((name) => (
-            <label key={name}>
-              <input
-                type="checkbox"
-                checked={value.includes(name)}
-                onChange={(event) => toggle(name, event.currentTarget.checked)}
-              />
-              <span className="mono">{name}</span>
-            </label>
-          ))}
-        </div>
-      )}
-    </fieldset>
   );
 }

@@ -18,6 +18,8 @@ export type UserRules = {
   sessions: string | null;
   /** To end the access of applications. */
   applications: string | null;
+  /** To end personal access tokens. */
+  tokens: string | null;
   resetFactors: string | null;
 };
 
@@ -42,6 +44,7 @@ export function rulesFor({ user: self, can }: Me, user: User): UserRules {
     password: edit ?? (isSelf ? t.users.rules.ownPassword : null),
     sessions: edit,
     applications: need('session.revoke') ?? superuser,
+    tokens: need('session.revoke') ?? superuser,
     resetFactors:
       need('second_factor.reset') ??
       superuser ??

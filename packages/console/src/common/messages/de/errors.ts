@@ -22,11 +22,16 @@ export const errorTexts: Readonly<Record<string, string>> = {
   api_key_expired: 'Der API-Schlüssel ist abgelaufen. Verwenden Sie einen neuen.',
   api_key_revoked: 'Der API-Schlüssel wurde widerrufen. Verwenden Sie einen anderen.',
   service_account_inactive: 'Das Dienstkonto dieses API-Schlüssels ist nicht aktiv.',
+  personal_token_invalid: 'Das persönliche Zugriffstoken ist falsch.',
+  personal_token_expired: 'Das persönliche Zugriffstoken ist abgelaufen. Erstellen Sie ein neues.',
+  personal_token_revoked: 'Das persönliche Zugriffstoken ist beendet. Erstellen Sie ein neues.',
   refresh_token_invalid: 'Die Sitzung ist ungültig oder abgelaufen. Melden Sie sich erneut an.',
   // 403
   password_change_required: 'Ändern Sie zuerst Ihr Passwort. Bis dahin werden andere Aktionen abgelehnt.',
   permission_denied: 'Ihnen fehlt die Berechtigung für diese Aktion.',
   user_required: 'Das kann nur eine angemeldete Person: Es betrifft das Konto einer Person.',
+  user_session_required: 'Ein persönliches Zugriffstoken genügt dafür nicht. Melden Sie sich an.',
+  personal_tokens_off: 'Persönliche Zugriffstoken sind hier abgeschaltet.',
   privilege_escalation: 'Dafür sind Berechtigungen nötig, die Sie nicht haben.',
   superuser_required: 'Das kann nur ein Superuser.',
   self_delete: 'Sie können Ihr eigenes Konto nicht löschen.',
@@ -39,6 +44,7 @@ export const errorTexts: Readonly<Record<string, string>> = {
   role_not_found: 'Diese Rolle gibt es nicht.',
   service_account_not_found: 'Dieses Dienstkonto gibt es nicht.',
   api_key_not_found: 'Diesen API-Schlüssel gibt es bei diesem Dienstkonto nicht.',
+  personal_token_not_found: 'Dieses persönliche Zugriffstoken gibt es an diesem Konto nicht.',
   application_not_found: 'Diese Anwendung gibt es nicht.',
   user_attribute_not_found: 'Dieses Benutzerattribut gibt es nicht.',
   user_attribute_in_use:
@@ -66,6 +72,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
   key_ended: 'Dieser API-Schlüssel ist abgelaufen oder widerrufen. Erstellen Sie einen neuen.',
   too_many_keys:
     'Das Dienstkonto hat bereits so viele API-Schlüssel, wie es haben kann. Widerrufen Sie einen, der nicht verwendet wird.',
+  too_many_tokens:
+    'Ein Konto hat höchstens 50 persönliche Zugriffstoken. Beenden Sie eines, das nicht verwendet wird.',
   too_many_secrets:
     'Eine Anwendung hat höchstens 5 gültige Geheimnisse. Widerrufen Sie eines, das nicht verwendet wird.',
   identity_taken: 'Diese Identität ist mit einem anderen Konto verknüpft.',

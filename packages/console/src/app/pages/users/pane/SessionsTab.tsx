@@ -1,9 +1,10 @@
-// The live sessions of a user, and the ways to end them.
+// The live sessions and the personal access tokens of a user, and the ways to end them.
 import type { Session, User } from '@castellan/sdk';
 import { Skeleton } from '@mantine/core';
-import { type ReactElement, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
 import { ForbiddenPart } from '../../../components/page/Forbidden.tsx';
+import { LoadingLines } from '../../../components/page/LoadingLines.tsx';
 import { notifyDone } from '../../../components/page/notify.tsx';
 import { ErrorAlert } from '../../../components/page/states.tsx';
 import { deviceName } from '../../../components/sessions/names.ts';
@@ -11,14 +12,19 @@ import { SessionList } from '../../../components/sessions/SessionList.tsx';
 import { MoreSessions, useSessionPages } from '../../../components/sessions/session-pages.tsx';
 import { call, useWrite } from '../../../data/api.ts';
 import { useCan } from '../../../data/me.tsx';
-import { t } from '../../../text.ts';
+import { t, withLaterTexts } from '../../../text.ts';
 import { ActionButton } from '../ActionButton.tsx';
 import type { UserRules } from '../rules.ts';
+
+const TokensPart = lazy(() =>
+  withLaterTexts(import('./TokensPart.tsx')).then((file) => ({ default: file.TokensPart })),
+);
 
 type Props = { user: User; rules: UserRules; onEndAll: () => void };
 
 export function SessionsTab({ user, rules, onEndAll }: Props): ReactElement {
   const mayRead = useCan('users.update');
+  const mayReadTokens = useCan('session.read');
   const [ending, setEnding] = useState<Session | null>(null);
   const path = { user_id: user.id };
   const {
@@ -30,36 +36,50 @@ export function SessionsTab({ user, rules, onEndAll }: Props): ReactElement {
     (query, signal) => call('GET /api/v1/users/{user_id}/sessions', { path, query, signal }),
     mayRead,
   );
-  if (!mayRead) return <ForbiddenPart permission="users.update" page={t.users.tabs.sessions} />;
+  const tokens = mayReadTokens && (
+    <Suspense fallback={<LoadingLines />}>
+      <TokensPart user={user} reason={rules.tokens} />
+    </Suspense>
+  );
+  if (!mayRead)
+    return (
+      <>
+        <ForbiddenPart permission="users.update" page={t.users.tabs.sessions} />
+        {tokens}
+      </>
+    );
   return (
-    <section className="pane-section" aria-labelledby="user-sessions">
-      <div className="section-head">
-        <h3 id="user-sessions" className="section-title">
-          {t.users.sessions.title(total)}
-        </h3>
-        {list && list.length > 0 && (
-          <ActionButton reason={rules.sessions} isDangerous onClick={onEndAll}>
-            {t.users.acts.endSessions}
-          </ActionButton>
+    <>
+      <section className="pane-section" aria-labelledby="user-sessions">
+        <div className="section-head">
+          <h3 id="user-sessions" className="section-title">
+            {t.users.sessions.title(total)}
+          </h3>
+          {list && list.length > 0 && (
+            <ActionButton reason={rules.sessions} isDangerous onClick={onEndAll}>
+              {t.users.acts.endSessions}
+            </ActionButton>
+          )}
+        </div>
+        {sessions.error && <ErrorAlert error={sessions.error} onRetry={() => void sessions.refetch()} />}
+        {!list && !sessions.error && <Skeleton height={120} />}
+        {list?.length === 0 && <p className="muted">{t.users.sessions.none}</p>}
+        {list && (
+          <SessionList
+            sessions={list}
+            isPart={sessions.hasNextPage}
+            userId={user.id}
+            onEnd={setEnding}
+            endById={(id) => endSession(user, id)}
+            groupText={t.sessions.explainOne}
+            disabledReason={rules.sessions}
+          />
         )}
-      </div>
-      {sessions.error && <ErrorAlert error={sessions.error} onRetry={() => void sessions.refetch()} />}
-      {!list && !sessions.error && <Skeleton height={120} />}
-      {list?.length === 0 && <p className="muted">{t.users.sessions.none}</p>}
-      {list && (
-        <SessionList
-          sessions={list}
-          isPart={sessions.hasNextPage}
-          userId={user.id}
-          onEnd={setEnding}
-          endById={(id) => endSession(user, id)}
-          groupText={t.sessions.explainOne}
-          disabledReason={rules.sessions}
-        />
-      )}
-      {list && <MoreSessions shown={list.length} total={total} query={sessions} />}
-      {ending && <EndDialog user={user} session={ending} onClose={() => setEnding(null)} />}
-    </section>
+        {list && <MoreSessions shown={list.length} total={total} query={sessions} />}
+        {ending && <EndDialog user={user} session={ending} onClose={() => setEnding(null)} />}
+      </section>
+      {tokens}
+    </>
   );
 }
 
