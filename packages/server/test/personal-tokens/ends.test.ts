@@ -99,7 +99,7 @@ test('a token that has expired is refused as expired', async () => {
     assertRefused(await program.get('/api/v1/users/me'), 401, 'personal_token_expired');
 });
 
-test('a token is not made in a session that ends meanwhile', async () => {
+test('a token is not made in a session that ends while the request waits', async () => {
   const person = await addPerson(service);
   const session = await signIn(service, person);
   const answer = await changeUserWhileWaiting(
