@@ -3,7 +3,7 @@ import { AttributeValuesEnvelope, PatchAttributesBody } from '@castellan/contrac
 import { UserParams } from '@castellan/contract/users';
 import { sendEtag } from '../../../platform/http/record-version.ts';
 import type { App } from '../../../platform/http/server/server.ts';
-import { callerOf, userCallerOf } from '../../authz/caller.ts';
+import { callerOf, personCallerOf, userCallerOf } from '../../authz/caller.ts';
 import type { UserDeps } from '../service.ts';
 import { getAttributes, getOwnAttributes, patchAttributes, patchOwnAttributes } from './service.ts';
 
@@ -67,7 +67,7 @@ function ownRoutes(app: App, deps: UserDeps): void {
       response: { 200: AttributeValuesEnvelope },
     },
     handler: async (request, reply) => {
-      const { record, version } = await getOwnAttributes(deps, userCallerOf(request));
+      const { record, version } = await getOwnAttributes(deps, personCallerOf(request));
       sendEtag(reply, version);
       return { data: record, message: 'Your attributes.' };
     },

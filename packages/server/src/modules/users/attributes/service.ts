@@ -2,7 +2,7 @@
 import type { AttributeValues } from '@castellan/contract/user-attributes';
 import { requireVersion, type Versioned } from '../../../platform/http/record-version.ts';
 import type { Db, Tx } from '../../../schema/database.ts';
-import type { Caller, UserCaller } from '../../authz/caller.ts';
+import type { Caller, PersonCaller, UserCaller } from '../../authz/caller.ts';
 import { change, type Done, type Entitled, type Locking } from '../../authz/change.ts';
 import { sameAccess } from '../../authz/impact/impact.ts';
 import {
@@ -30,7 +30,7 @@ export async function getAttributes({ db }: UserDeps, id: string): Promise<Versi
 /** Returns those of the caller's values that they may read. */
 export async function getOwnAttributes(
   { db }: UserDeps,
-  { principal: { id } }: UserCaller,
+  { principal: { id } }: PersonCaller,
 ): Promise<Versioned<AttributeValues>> {
   const { version } = await readRecord(db, id);
   return { record: await ownValues(db, id), version };
