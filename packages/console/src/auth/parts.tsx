@@ -289,6 +289,8 @@ type FormProps = {
   submit: string;
   /** What the button says while the work goes on. */
   working?: string;
+  /** What it says until another attempt makes sense. */
+  waiting?: (wait: string) => string;
   isSecondary?: boolean;
   children?: ReactNode;
 };
@@ -298,6 +300,7 @@ export function Form({
   work,
   submit,
   working = t.working,
+  waiting = t.waiting,
   isSecondary = false,
   children,
 }: FormProps): ReactElement {
@@ -312,7 +315,7 @@ export function Form({
         className={isSecondary ? 'secondary' : undefined}
         aria-disabled={isPending || wait > 0 ? true : undefined}
       >
-        {isPending ? working : wait > 0 ? t.waiting(formatIn(wait)) : submit}
+        {isPending ? working : wait > 0 ? waiting(formatIn(wait)) : submit}
       </button>
     </form>
   );

@@ -1,6 +1,5 @@
 // Says where the mail went that confirms an email, and sends it again.
 import { type ReactElement, useState } from 'react';
-import { formatIn } from '../../common/format.ts';
 import { client } from '../client.ts';
 import { onwardAddress } from '../interaction/address.ts';
 import { EmailField, Form, Frame, type NoticeContent, noticeOf } from '../parts.tsx';
@@ -27,9 +26,13 @@ export function CheckEmail(): ReactElement {
     <Frame title={t.checkEmail.title} notice={noticeOf(work.error) ?? sent}>
       <p>{known ? t.checkEmail.text(known) : t.checkEmail.textWithout}</p>
       <p className="muted">{t.checkEmail.help}</p>
-      <Form work={{ ...work, wait: Math.max(work.wait, left) }} submit={t.checkEmail.resend} isSecondary>
+      <Form
+        work={{ ...work, wait: Math.max(work.wait, left) }}
+        submit={t.checkEmail.resend}
+        waiting={t.checkEmail.resendIn}
+        isSecondary
+      >
         {!known && <EmailField value={email} onChange={setEmail} error={work.error} />}
-        {left > 0 && <span className="visually-hidden">{t.checkEmail.resendIn(formatIn(left))}</span>}
       </Form>
       <p className="links">
         <a href={onwardAddress('/login')}>{t.toSignIn}</a>

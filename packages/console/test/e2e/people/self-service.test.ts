@@ -206,7 +206,7 @@ test('a registration checks the password while it is typed, and its email is in 
   await page.waitForURL('**/check-email');
   await page.getByText(`We sent a mail to ${email}`).waitFor();
   assert.equal(page.url(), 'http://castellan.test/check-email');
-  const again = page.getByRole('button', { name: /^Try again in (1 minute|\d+ seconds)$/ });
+  const again = page.getByRole('button', { name: /^Send it again in (1 minute|\d+ seconds)$/ });
   assert.equal(await again.getAttribute('aria-disabled'), 'true');
   await service.mailTo(email);
 });

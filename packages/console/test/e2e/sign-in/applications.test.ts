@@ -6,6 +6,8 @@ import { createServer } from 'node:http';
 import { after, test } from 'node:test';
 import { nextVisit } from '@castellan/testing/e2e/browser';
 import { ADMIN, eventually, type Hooks, signIn } from '@castellan/testing/harness';
+import { startIssuer } from '@castellan/testing/openid/issuer';
+import { addIdentity, addProvider } from '@castellan/testing/openid/providers';
 import { addApplication, type TestApplication } from '@castellan/testing/openid/tokens';
 import { addAppUser, codeOf } from '@castellan/testing/second-factors/app';
 import { basicOf, postForm } from '@castellan/testing/service-accounts/token-services';
@@ -71,15 +73,19 @@ const requestOf = (application: TestApplication, more: Record<string, string> = 
     ...more,
   })}`;
 
-/** Opens a window of a new visitor. Complaints with one of the texts in `expected` are those that the test provokes. */
-async function arrive(t: Hooks, expected: readonly string[] = []): Promise<Page> {
+/** Opens a window of a new visitor. Complaints with one of the texts in `expected` are those that the test provokes; it leads to `origins` alone. */
+async function arrive(
+  t: Hooks,
+  expected: readonly string[] = [],
+  origins: readonly string[] = [home],
+): Promise<Page> {
   const { page, complaints, foreign, leave } = await nextVisit(browser);
   t.after(async () => {
     await leave();
     assert.deepEqual(
       {
         complaints: complaints.filter((one) => !expected.some((part) => one.includes(part))),
-        foreign: foreign.filter((url) => !url.startsWith(home)),
+        foreign: foreign.filter((url) => !origins.some((one) => url.startsWith(one))),
       },
       { complaints: [], foreign: [] },
     );
@@ -376,4 +382,35 @@ test('a request that cannot be answered stays on our own page, which says why', 
     );
   }
   assert.deepEqual(arrivals, []);
+});
+
+test('people who come by a provider, with a second factor or without, are back in the application with a code', async (t) => {
+  const application = await connect({ name: 'Wiki by provider' });
+  const upstream = await startIssuer(t);
+  const provider = await addProvider(service, { name: 'Acme', issuer: upstream.issuer });
+  const withApp = await addAppUser(service);
+  for (const person of [await addPerson(service), withApp]) {
+    const isWithApp = person === withApp;
+    const { subject } = await addIdentity(service, provider, person.id);
+    upstream.person = { sub: subject };
+    const page = await arrive(t, [], [home, upstream.url]);
+    await page.route(`${upstream.url}/**`, (route) => {
+      const { redirectUri, parameters } = upstream.approve(route.request().url());
+      return route.fulfill({ status: 303, headers: { location: `${redirectUri}?${parameters}` } });
+    });
+    await page.goto(requestOf(application));
+    await page.getByText('to continue to Wiki by provider', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Continue with Acme' }).waitFor();
+    await assertPageAccessible(page, 'sign-in to an application, with a provider', (scheme, { width }) =>
+      photograph(page, `provider-application-${scheme}-${width}`),
+    );
+    await click(page, 'Continue with Acme');
+    if (isWithApp) {
+      await heading(page).getByText('Confirm that it is you').waitFor();
+      await page.getByLabel('Code', { exact: true }).fill(codeOf(withApp.secret));
+      await page.keyboard.press('Enter');
+    }
+    const { acr, ...claims } = claimsOf((await tokensFor(application, await answerAt(page))).id_token);
+    assert.deepEqual([claims.sub, claims.email, acr], [person.id, person.email, isWithApp ? 'aal2' : 'aal1']);
+  }
 });

@@ -1,77 +1,17 @@
 // Signing in with a provider, from the button to the account: made, connected, disconnected, refused, and with a provider that is away.
 import assert from 'node:assert/strict';
-import { after, type TestContext, test } from 'node:test';
-import { nextVisit } from '@castellan/testing/e2e/browser';
-import { ADMIN, eventually, PASSWORD, signIn } from '@castellan/testing/harness';
+import { after, test } from 'node:test';
+import { eventually, PASSWORD } from '@castellan/testing/harness';
 import { startIssuer } from '@castellan/testing/openid/issuer';
 import { addPerson } from '@castellan/testing/users/people';
-import type { Page } from 'playwright-core';
 import { assertAccessible } from '../../accessibility.ts';
-import { heading, startConsole } from '../../harness.ts';
+import { heading } from '../../harness.ts';
+import { continueWith, startWithIssuer, trusting } from './issuer-visits.ts';
 import { sendPassword } from './visits.ts';
 
-const site = await startConsole(
-  { after },
-  { CONCURRENT_SESSION_LIMIT: '100', RATE_LIMIT_PROVIDER_START: 'off' },
-);
-const { service } = site;
-const admin = await signIn(service, ADMIN);
-const issuer = await startIssuer({ after });
-
-/** Makes a provider of the issuer, with the button "Continue with <name>". */
-async function addProvider(name: string, fields: object = {}): Promise<string> {
-  const { status, text, body } = await admin.post('/api/v1/identity-providers', {
-    slug: name.toLowerCase(),
-    name,
-    kind: 'oidc',
-    issuer: issuer.issuer,
-    client_id: issuer.client.id,
-    client_secret: issuer.client.secret,
-    ...fields,
-  });
-  assert.equal(status, 201, text);
-  return body.data.id;
-}
-const trusting = { sign_up: 'domains', domains: ['acme.example'], email_trust: 'domains' };
+const { service, admin, issuer, addProvider, somebody, visit } = await startWithIssuer({ after });
 await addProvider('Acme', trusting);
 await addProvider('Bravo');
-
-let made = 0;
-/** Who signs in at the issuer next. */
-function somebody(claims: object = {}): string {
-  made += 1;
-  const email = `person-${made}@acme.example`;
-  issuer.person = {
-    sub: `sub-${made}`,
-    email,
-    email_verified: true,
-    given_name: 'Ada',
-    family_name: 'Byron',
-    ...claims,
-  };
-  return email;
-}
-
-/** A new visitor, whom the issuer signs in at once. Complaints fail the test, except `expected`. */
-async function visit(t: TestContext, expected: string[] = []): Promise<Page> {
-  const { page, complaints, leave } = await nextVisit(site.browser);
-  t.after(async () => {
-    await leave();
-    assert.deepEqual(
-      complaints.filter((one) => !expected.some((part) => one.includes(part))),
-      [],
-    );
-  });
-  page.setDefaultTimeout(15_000);
-  await page.route(`${issuer.url}/**`, (route) => {
-    const { redirectUri, parameters } = issuer.approve(route.request().url());
-    return route.fulfill({ status: 303, headers: { location: `${redirectUri}?${parameters}` } });
-  });
-  return page;
-}
-
-const continueWith = (page: Page, name: string) =>
-  page.getByRole('button', { name: `Continue with ${name}` }).click();
 
 test('an account is made, and its owner connects a second provider and disconnects the first', async (t) => {
   const page = await visit(t, ['409']);
@@ -161,7 +101,9 @@ test('what went wrong at the provider is told, and a provider that is away stops
   away.misbehaviour.trouble = { discovery: 'error' };
   await page.goto('/login');
   await continueWith(page, 'Away');
-  await page.getByText('The identity provider cannot be reached right now.').waitFor();
+  await page
+    .getByText('Away cannot be reached right now. Try again in a moment, or sign in another way.')
+    .waitFor();
   await page.getByRole('button', { name: 'Continue with Acme' }).waitFor();
 });
 

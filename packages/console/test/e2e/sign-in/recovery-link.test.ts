@@ -46,7 +46,7 @@ test('without the link, the page says where it went and sends it again', async (
   await assertPageAccessible(page, 'a recovery link');
   await page.getByRole('button', { name: 'Send the link again' }).click();
   await status(page).getByText('a mail is on its way').waitFor();
-  const again = page.getByRole('button', { name: /^Try again in/ });
+  const again = page.getByRole('button', { name: /^Send the link again in/ });
   assert.equal(await again.getAttribute('aria-disabled'), 'true');
 });
 

@@ -45,6 +45,7 @@ export const later: LaterTexts = {
     expired: 'Diese Anmeldung ist abgelaufen. Beginnen Sie noch einmal.',
     link: 'Ihr zweiter Faktor wurde zurückgesetzt. Um sich ohne ihn anzumelden, öffnen Sie den Link, den Ihre Administration Ihnen gegeben hat oder den wir an die Adresse oben gesendet haben. Melden Sie sich danach noch einmal an.',
     sendLink: 'Link erneut senden',
+    sendLinkIn: (wait) => `Link erneut senden ${wait}`,
     linkSent: 'Falls diese Anmeldung einen Link braucht, ist eine E-Mail unterwegs.',
     linkReady: 'Sie haben den Link geöffnet. Melden Sie sich mit ihm an.',
     useLink: 'Mit dem Link anmelden',

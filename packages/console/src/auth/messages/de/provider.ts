@@ -4,6 +4,8 @@ import type { ProviderTexts } from '../en/provider.ts';
 export const via: ProviderTexts = {
   signIn: (provider) => `Weiter mit ${provider}`,
   or: 'Oder anders anmelden',
+  away: (provider) =>
+    `${provider} ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal, oder melden Sie sich anders an.`,
   back: 'Zurück zur Anmeldung',
   cancel: 'Abbrechen',
   connect: {
@@ -31,6 +33,7 @@ export const via: ProviderTexts = {
     malformed: 'Der Code hat acht Ziffern. Prüfen Sie ihn und versuchen Sie es erneut.',
     confirm: 'Bestätigen',
     resend: 'Neuen Code schicken',
+    resendIn: (wait) => `Neuen Code schicken ${wait}`,
     other: 'Andere Adresse verwenden',
   },
   signUp: {

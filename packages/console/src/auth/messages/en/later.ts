@@ -36,6 +36,7 @@ export const later = {
     expired: 'This sign-in has expired. Start again.',
     link: 'Your second factor was reset. To sign in without it, open the link that your administrator gave you, or that we mailed to the address above. Then sign in again.',
     sendLink: 'Send the link again',
+    sendLinkIn: (wait: string) => `Send the link again ${wait}`,
     linkSent: 'If this sign-in needs a link, a mail is on its way.',
     linkReady: 'You have opened the link. Use it to sign in.',
     useLink: 'Sign in with the link',

@@ -4,6 +4,8 @@ import type { Widened } from '../../../common/messages/type.ts';
 export const via = {
   signIn: (provider: string) => `Continue with ${provider}`,
   or: 'Or sign in another way',
+  away: (provider: string) =>
+    `${provider} cannot be reached right now. Try again in a moment, or sign in another way.`,
   back: 'Back to sign-in',
   cancel: 'Cancel',
   connect: {
@@ -29,6 +31,7 @@ export const via = {
     malformed: 'The code has eight digits. Check it and try again.',
     confirm: 'Confirm',
     resend: 'Send a new code',
+    resendIn: (wait: string) => `Send a new code ${wait}`,
     other: 'Use another address',
   },
   signUp: {

@@ -2,12 +2,10 @@
 // whether or not an account has the address.
 import { CastellanError } from '@castellan/sdk';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
-import { formatIn } from '../../../common/format.ts';
 import { EmailField, Field, Form, Frame, type NoticeContent, noticeOf, STATUS_ID } from '../../parts.tsx';
 import { confirmCode, mailCode } from '../../provider/calls.ts';
 import { via } from '../../provider/text.ts';
 import { mailCodeIn } from '../../sign-in/code.ts';
-import { t } from '../../text.ts';
 import { useCountdown } from '../../work.ts';
 import { replace, useWaitingWork, type WaitingProps, Withdraw } from './waiting.tsx';
 
@@ -84,9 +82,12 @@ function EnterCode({
           aria-describedby={confirm.error ? STATUS_ID : undefined}
         />
       </Form>
-      <Form work={{ ...resend, wait: Math.max(resend.wait, left) }} submit={texts.resend} isSecondary>
-        {left > 0 && <span className="visually-hidden">{t.waiting(formatIn(left))}</span>}
-      </Form>
+      <Form
+        work={{ ...resend, wait: Math.max(resend.wait, left) }}
+        submit={texts.resend}
+        waiting={texts.resendIn}
+        isSecondary
+      />
       <button type="button" className="link" onClick={onOther}>
         {texts.other}
       </button>

@@ -1,5 +1,6 @@
 // One button for each provider, in words.
 import type { ReactElement } from 'react';
+import { isCode } from '../../client.ts';
 import type { NoticeContent } from '../../parts.tsx';
 import { noticeOf } from '../../parts.tsx';
 import { type Provider, type Purpose, startProvider } from '../../provider/calls.ts';
@@ -48,7 +49,8 @@ function ProviderButton({ provider: { slug, name }, purpose, isOnly, onSay }: Bu
     try {
       await leaveFor(await startProvider(slug, purpose));
     } catch (error) {
-      onSay(noticeOf(error));
+      const isAway = !isOnly && isCode(error, 'provider_unavailable');
+      onSay(isAway ? { kind: 'error', text: via.away(name) } : noticeOf(error));
     }
   });
   return (

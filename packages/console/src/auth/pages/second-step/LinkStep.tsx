@@ -1,11 +1,9 @@
 // Confirms a sign-in whose second factor an administrator has reset, with the link that came by mail or by hand.
 import { type ReactElement, useEffect, useState } from 'react';
-import { formatIn } from '../../../common/format.ts';
 import { isCode } from '../../client.ts';
 import { later } from '../../later-text.ts';
 import { Form, type NoticeContent, noticeOf } from '../../parts.tsx';
 import { mailRecoveryLink } from '../../sign-in/calls.ts';
-import { t } from '../../text.ts';
 import { useCountdown } from '../../work.ts';
 import { type Step, StepFrame, useProof, useStepWork } from './step.tsx';
 
@@ -61,10 +59,9 @@ function WaitForLink({ step, isDead }: { step: Step; isDead: boolean }): ReactEl
       <Form
         work={{ ...work, wait: Math.max(work.wait, left) }}
         submit={later.secondStep.sendLink}
+        waiting={later.secondStep.sendLinkIn}
         isSecondary
-      >
-        {left > 0 && <span className="visually-hidden">{t.waiting(formatIn(left))}</span>}
-      </Form>
+      />
     </StepFrame>
   );
 }
