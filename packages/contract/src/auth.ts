@@ -127,6 +127,11 @@ export const LinkState = Type.Object(
         description: 'Of a valid invitation. Empty if the invitation has no name.',
       }),
     ),
+    passkey: Type.Optional(
+      Type.Boolean({
+        description: 'Of a valid invitation: whether a passkey can accept it, in the place of a password.',
+      }),
+    ),
   },
   { title: 'LinkState' },
 );

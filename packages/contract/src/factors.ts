@@ -127,7 +127,7 @@ const tokens = {
   token_type: Type.Literal('bearer'),
   refresh_token: Type.String(),
 };
-const recoveryCodes = Type.Array(Type.String(), {
+export const recoveryCodes = Type.Array(Type.String(), {
   description: 'Shown here once. Each signs in once, in the place of a factor.',
 });
 

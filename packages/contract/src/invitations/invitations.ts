@@ -2,8 +2,10 @@
 import Type from 'typebox';
 import { withOtherNames } from '../access/access-fields.ts';
 import { NewAttributes } from '../attributes/user-attributes.ts';
+import { recoveryCodes } from '../factors.ts';
 import { FirstNameInput, LastNameInput, PasswordInput, UuidList } from '../http/common.ts';
 import { DataEnvelope } from '../http/envelope.ts';
+import { PasskeyRegistration } from '../passkeys/passkeys.ts';
 import { User } from '../users.ts';
 
 /** The longest that the link of an invitation works: 30 days. */
@@ -61,17 +63,33 @@ export const BulkInviteEnvelope = DataEnvelope(
   ),
 );
 
+const acceptance = {
+  token: Type.String(),
+  first_name: Type.Optional(FirstNameInput),
+  last_name: Type.Optional(LastNameInput),
+};
+const namesNote =
+  'A name is required if the invitation has none. One that is sent replaces that of the invitation.';
+
+export const InvitationPasskeyBody = Type.Object(acceptance, {
+  title: 'InvitationPasskey',
+  description: namesNote,
+});
+export type InvitationPasskeyBody = Type.Static<typeof InvitationPasskeyBody>;
+
 export const AcceptInvitationBody = Type.Object(
   {
-    token: Type.String(),
-    password: PasswordInput,
-    first_name: Type.Optional(FirstNameInput),
-    last_name: Type.Optional(LastNameInput),
+    ...acceptance,
+    password: Type.Optional(PasswordInput),
+    passkey: Type.Optional(PasskeyRegistration),
   },
-  {
-    title: 'AcceptInvitation',
-    description:
-      'A name is required if the invitation has none. One that is sent replaces that of the invitation.',
-  },
+  { title: 'AcceptInvitation', description: `Exactly one of \`password\` and \`passkey\`. ${namesNote}` },
 );
 export type AcceptInvitationBody = Type.Static<typeof AcceptInvitationBody>;
+
+export const AcceptedInvitation = Type.Object(
+  { ...User.properties, recovery_codes: Type.Optional(recoveryCodes) },
+  { title: 'AcceptedInvitation' },
+);
+export type AcceptedInvitation = Type.Static<typeof AcceptedInvitation>;
+export const AcceptedInvitationEnvelope = DataEnvelope(AcceptedInvitation);

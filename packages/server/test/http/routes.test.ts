@@ -30,6 +30,7 @@ const publicOperations = [
   'GET /api/v1/oauth/logout',
   'GET /api/v1/oauth/userinfo',
   'POST /api/v1/auth/accept-invitation',
+  'POST /api/v1/auth/accept-invitation/passkey/options',
   'POST /api/v1/auth/links/check',
   'POST /api/v1/auth/login',
   'POST /api/v1/auth/login/passkey',

@@ -10,19 +10,19 @@ import {
   VerifyEmailBody,
 } from '@castellan/contract/auth';
 import { MessageEnvelope } from '@castellan/contract/envelope';
-import { AcceptInvitationBody } from '@castellan/contract/invitations';
 import { UserEnvelope } from '@castellan/contract/users';
 import type { App } from '../../platform/http/server/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import { policyInForce } from '../passwords/service.ts';
-import { acceptInvitation } from './invitations.ts';
+import { type InvitationRouteDeps, invitationRoutes } from './invitations/routes.ts';
 import type { LoginDeps } from './login.ts';
 import { checkLink, declineRegistration, verifyEmailWithPassword } from './mailed-links.ts';
 import { confirmPasswordReset, requestPasswordReset } from './password-change.ts';
 import { type RegistrationDeps, register, resendVerification, verifyEmail } from './registration.ts';
 
 export type AccountDeps = LoginDeps &
-  RegistrationDeps & {
+  RegistrationDeps &
+  InvitationRouteDeps & {
     settings: {
       rateLimitRegister: RateLimitRule | null;
       rateLimitPasswordReset: RateLimitRule | null;
@@ -121,33 +121,7 @@ export function accountRoutes(app: App, deps: AccountDeps): void {
     },
   });
 
-  app.route({
-    method: 'POST',
-    url: '/accept-invitation',
-    config: {
-      access: 'public',
-      limit: { name: 'accept-invitation', rule: settings.rateLimitRegister },
-      errors: [
-        'invitation_token_invalid',
-        'invalid_input',
-        'password_rejected',
-        'provider_required',
-        'rate_limited',
-        'overloaded',
-      ],
-    },
-    schema: {
-      summary: 'Accept an invitation',
-      description:
-        'Requires the token of the mail. Sets the first password and verifies the email address. It starts no session: sign in afterwards. The link stays usable after a rejected password.',
-      body: AcceptInvitationBody,
-      response: { 200: UserEnvelope },
-    },
-    handler: async (request) => ({
-      data: await acceptInvitation(deps, request.client, request.body),
-      message: 'Invitation accepted. You can sign in now.',
-    }),
-  });
+  invitationRoutes(app, deps);
 
   app.route({
     method: 'POST',

@@ -15,15 +15,14 @@ import {
   markVerified,
   readRecord,
 } from '../users/service.ts';
+import type { InvitationDeps } from './invitations/invited.ts';
+import { canAcceptByPasskey } from './invitations/passkey.ts';
 import { consumeOneTimeToken, findTokenOwner, isOfVerifiedUser, turnKeyOf } from './one-time-tokens.ts';
 import { setPasswordByLink } from './password-change.ts';
 import { finishVerification, linkRefusal, type RegistrationDeps } from './registration.ts';
 
 /** Returns whether a link works now, and for whom. Without a valid token, the result reveals nothing about the account. */
-export async function checkLink(
-  deps: RegistrationDeps,
-  { purpose, token }: CheckLinkBody,
-): Promise<LinkState> {
+export async function checkLink(deps: InvitationDeps, { purpose, token }: CheckLinkBody): Promise<LinkState> {
   const isVerification = purpose === 'verify_email';
   const isOfAccount = isVerification || purpose === 'invitation';
   if (isOfAccount && (await isOfVerifiedUser(deps.db, token, purpose)))
@@ -35,7 +34,9 @@ export async function checkLink(
     already_verified: false,
     declinable: isVerification && (await isPendingRegistration(deps.db, owner.user_id)),
     email: shownEmail(owner.email),
-    ...(purpose === 'invitation' ? await namesOf(deps, owner.user_id) : {}),
+    ...(purpose === 'invitation'
+      ? { ...(await namesOf(deps, owner.user_id)), passkey: canAcceptByPasskey(deps) }
+      : {}),
   };
 }
 

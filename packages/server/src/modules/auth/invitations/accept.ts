@@ -1,88 +1,74 @@
-// Accepts invitations: the person with the mailed link chooses the password of the account.
+// Accepts invitations: the person with the mailed link chooses the password of the account, or makes a passkey for it.
 // It must not start a session: the page signs in afterwards, as everybody does.
-import type { AcceptInvitationBody } from '@castellan/contract/invitations';
-import type { User } from '@castellan/contract/users';
-import { AppError } from '../../platform/errors.ts';
-import { allHandled } from '../../platform/fields.ts';
-import type { Client } from '../../platform/http/client.ts';
-import type { Tx } from '../../schema/database.ts';
-import { recordBounded } from '../audit/service.ts';
-import { findPasswordHolder, type PasswordHolder } from '../passwords/service.ts';
-import { refuseWhereRequired } from '../required-providers/service.ts';
-import { cleanNames, markAccepted, present, recordLanguage } from '../users/service.ts';
-import { languageOf } from './mail-language.ts';
-import { consumeOneTimeToken, endOneTimeTokens, findTokenOwner } from './one-time-tokens.ts';
-import { setPasswordByLink } from './password-change.ts';
-import type { RegistrationDeps } from './registration.ts';
+import type { AcceptedInvitation, AcceptInvitationBody } from '@castellan/contract/invitations';
+import { AppError } from '../../../platform/errors.ts';
+import { allHandled } from '../../../platform/fields.ts';
+import type { Client } from '../../../platform/http/client.ts';
+import type { Tx } from '../../../schema/database.ts';
+import type { PasswordHolder } from '../../passwords/service.ts';
+import { markAccepted, present, recordLanguage, type VersionedUser } from '../../users/service.ts';
+import { languageOf } from '../mail-language.ts';
+import { consumeOneTimeToken, endOneTimeTokens, findTokenOwner } from '../one-time-tokens.ts';
+import { setPasswordByLink } from '../password-change.ts';
+import { readRegistration } from '../second-factors/passkeys/registration.ts';
+import { requireOne } from '../second-factors/proofs.ts';
+import { type InvitationDeps, invitedBy, refusal } from './invited.ts';
+import { acceptByPasskey, requirePasskeys } from './passkey.ts';
 
-type Names = Pick<PasswordHolder, 'first_name' | 'last_name'>;
+type Accepted = { record: VersionedUser; recoveryCodes?: string[] };
 
 /**
- * Sets the first password of an invited account and verifies its email. Throws `invitation_token_invalid`, `invalid_input` or
- * `password_rejected` (400), `validation_failed` or `provider_required` (422), or `rate_limited` (429) after too many rejected passwords. The link stays
- * usable after a rejected password.
+ * Lets the person into an invited account and verifies its email. Throws `invitation_token_invalid`, `invalid_input` or
+ * `password_rejected` (400), `validation_failed`, `provider_required` or `passkey_refused` (422), `passkeys_unavailable` or
+ * `passkey_taken` (409), or `rate_limited` (429) after too many rejected passwords. The link stays usable after a refused password
+ * or passkey.
  */
 export async function acceptInvitation(
-  deps: RegistrationDeps,
+  deps: InvitationDeps,
   client: Client,
-  { token, password, first_name, last_name, ...rest }: AcceptInvitationBody,
-): Promise<User> {
+  { token, password, passkey, first_name, last_name, ...rest }: AcceptInvitationBody,
+): Promise<AcceptedInvitation> {
   allHandled(rest);
-  const given = cleanNames({ first_name, last_name });
-  const owner = await findTokenOwner(deps.db, 'invitation', token);
-  const holder = owner && (await findPasswordHolder(deps.db, owner.user_id));
-  if (!holder) throw await refusal(deps, client);
-  refuseWhereRequired(deps, holder.email);
-  const names = namesOf(holder, given);
-  const consume = async (tx: Tx): Promise<void> => {
-    const consumed = await consumeOneTimeToken(tx, 'invitation', token);
-    if (!consumed || !(await markAccepted(tx, consumed.user_id, { email: consumed.email, ...names })))
-      throw new AppError('invitation_token_invalid');
-    await endOneTimeTokens(tx, 'invitation', consumed.user_id);
-    const language = languageOf(client);
-    if (language !== null) await recordLanguage(tx, consumed.user_id, language);
-  };
+  requireOne({ password, passkey }, ['password', 'passkey']);
+  const response = passkey === undefined ? undefined : readRegistration(passkey);
+  if (response) requirePasskeys(deps);
+  const holder = await invitedBy(deps, client, token, { first_name, last_name });
+  const consume = (tx: Tx): Promise<void> => useLink(tx, client, token, holder);
   // As for a reset: attempts on one account wait in the gate, without a connection.
-  const record = await deps.attemptGate.run(`reset ${holder.user_id}`, client, async () => {
-    if ((await findTokenOwner(deps.db, 'invitation', token)) === undefined) throw await refusal(deps, client);
-    return setPasswordByLink(
-      deps,
-      client,
-      { ...holder, ...names },
-      { newPassword: password, consume, action: 'invitation_accepted' },
-    ).catch(async (error: unknown) => {
-      // The invitation was accepted or withdrawn while the password was hashed.
-      const isLinkInvalid =
-        error instanceof AppError && ['invitation_token_invalid', 'conflict'].includes(error.code);
-      throw isLinkInvalid ? await refusal(deps, client) : error;
-    });
-  });
-  return (await present(deps, record)).record;
-}
-
-/** Returns the names of the account. Throws `validation_failed` (422) for one that the invitation lacks and nobody sent. */
-function namesOf(invited: Names, given: Partial<Names>): Names {
-  const missing = (['first_name', 'last_name'] as const).filter(
-    (field) => given[field] === undefined && invited[field] === '',
+  const { record, recoveryCodes } = await deps.attemptGate.run(
+    `reset ${holder.user_id}`,
+    client,
+    async (): Promise<Accepted> => {
+      if ((await findTokenOwner(deps.db, 'invitation', token)) === undefined)
+        throw await refusal(deps, client);
+      try {
+        if (response) return await acceptByPasskey(deps, client, { holder, token, response, consume });
+        const chosen = { newPassword: password ?? '', consume, action: 'invitation_accepted' } as const;
+        return { record: await setPasswordByLink(deps, client, holder, chosen) };
+      } catch (error) {
+        // The invitation was accepted or withdrawn while something was hashed.
+        const isLinkInvalid =
+          error instanceof AppError && ['invitation_token_invalid', 'conflict'].includes(error.code);
+        throw isLinkInvalid ? await refusal(deps, client) : error;
+      }
+    },
   );
-  if (missing.length > 0)
-    throw new AppError('validation_failed', {
-      detail: `${missing.join(' and ')} must be sent, because the invitation has none.`,
-      errors: missing.map((field) => ({ field, code: 'required', message: 'is required' })),
-    });
-  return {
-    first_name: given.first_name ?? invited.first_name,
-    last_name: given.last_name ?? invited.last_name,
-  };
+  const user = (await present(deps, record)).record;
+  return recoveryCodes ? { ...user, recovery_codes: recoveryCodes } : user;
 }
 
-/** Records the refusal of a link in the audit log. Returns the error to throw. */
-async function refusal(deps: RegistrationDeps, client: Client): Promise<AppError> {
-  const reason = 'invitation_token_invalid';
-  await recordBounded(deps, client, {
-    action: 'password_refused',
-    actorId: null,
-    details: { attempted: 'invitation_accepted', reason },
-  });
-  return new AppError(reason);
+/** Uses the link up and ends the invitation. Throws `invitation_token_invalid`. */
+async function useLink(
+  tx: Tx,
+  client: Client,
+  token: string,
+  { first_name, last_name }: Pick<PasswordHolder, 'first_name' | 'last_name'>,
+): Promise<void> {
+  const consumed = await consumeOneTimeToken(tx, 'invitation', token);
+  const names = { first_name, last_name };
+  if (!consumed || !(await markAccepted(tx, consumed.user_id, { email: consumed.email, ...names })))
+    throw new AppError('invitation_token_invalid');
+  await endOneTimeTokens(tx, 'invitation', consumed.user_id);
+  const language = languageOf(client);
+  if (language !== null) await recordLanguage(tx, consumed.user_id, language);
 }

@@ -2,6 +2,7 @@
 // the audit entry and the answer. It must not know how a factor is set up.
 import { type Factors, RECOVERY_CODES } from '@castellan/contract/factors';
 import { AppError } from '../../../platform/errors.ts';
+import type { Client } from '../../../platform/http/client.ts';
 import { newRecoveryCodes, readRecoveryCode } from '../../../platform/security/factors/recovery-codes.ts';
 import type { Tx } from '../../../schema/database.ts';
 import type { AuditEvent } from '../../audit/service.ts';
@@ -35,15 +36,16 @@ export type Codes = { rows: { selector: string; code_hash: string }[]; texts: st
 
 /** Makes recovery codes and hashes them, in the hasher's queue and outside of any transaction. */
 export async function makeRecoveryCodes(
-  deps: SecondFactorDeps,
-  { client, principal }: UserCaller,
+  { hasher }: Pick<SecondFactorDeps, 'hasher'>,
+  client: Client,
+  userId: string,
 ): Promise<Codes> {
   const rows = [];
   const texts = [];
   for (const { selector, text } of newRecoveryCodes(RECOVERY_CODES)) {
     const canonical = readRecoveryCode(text)?.canonical ?? text;
-    const code_hash = await deps.hasher.hash(canonical, {
-      key: `factor ${principal.id}`,
+    const code_hash = await hasher.hash(canonical, {
+      key: `factor ${userId}`,
       signal: client.gone,
     });
     rows.push({ selector, code_hash });

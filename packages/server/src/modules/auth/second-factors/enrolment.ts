@@ -77,7 +77,7 @@ export async function confirmTotp(
   // A wrong code makes no codes: hashing ten takes a fifth of a second.
   const mayBeFirst =
     !(await hasFactor(deps.db, principal.id)) && (await isOfEnrolment(deps.db, deps, caller, code));
-  const codes = mayBeFirst ? await makeRecoveryCodes(deps, caller) : null;
+  const codes = mayBeFirst ? await makeRecoveryCodes(deps, client, principal.id) : null;
   const outcome = await inRecordedTransaction<Ended | null>(deps, client, async (tx) => {
     const held = await holdCaller(tx, caller);
     await requireFresh(tx, deps, principal);
@@ -133,7 +133,7 @@ export async function removeTotp(deps: SecondFactorDeps, caller: UserCaller): Pr
 export async function renewRecoveryCodes(deps: SecondFactorDeps, caller: UserCaller): Promise<string[]> {
   const { client, principal } = caller;
   if (!(await hasFactor(deps.db, principal.id))) throw new AppError('no_factor');
-  const codes = await makeRecoveryCodes(deps, caller);
+  const codes = await makeRecoveryCodes(deps, client, principal.id);
   await inRecordedTransaction(deps, client, async (tx) => {
     await holdCaller(tx, caller);
     await requireFresh(tx, deps, principal);

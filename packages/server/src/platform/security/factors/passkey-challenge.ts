@@ -2,10 +2,10 @@
 // It must not remember which ones were used: the transaction that succeeds with a challenge stores its hash.
 import { createHash, createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
 
-export type ChallengePurpose = 'sign_in' | 'second_factor' | 'step_up' | 'registration';
+export type ChallengePurpose = 'sign_in' | 'second_factor' | 'step_up' | 'registration' | 'invitation';
 
 export type PasskeyChallenges = {
-  /** Returns a new challenge (base64url). `binding` names the browser, the pending sign-in or the session. */
+  /** Returns a new challenge (base64url). `binding` names the browser, the pending sign-in, the session or the link. */
   issue(purpose: ChallengePurpose, binding: string): { challenge: string; expiresAt: Date };
   /** Returns the SHA-256 of a challenge's bytes; null unless it was issued for these within the last 10 minutes. */
   read(

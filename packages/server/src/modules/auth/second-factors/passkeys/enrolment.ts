@@ -2,20 +2,7 @@
 // A registration needs a fresh proof twice: before the browser is asked, and in the transaction that stores it.
 import type { NewPasskeyBody, Passkey } from '@castellan/contract/passkeys';
 import { AppError } from '../../../../platform/errors.ts';
-import type { Client } from '../../../../platform/http/client.ts';
-import { describeUserAgent } from '../../../../platform/http/user-agent.ts';
-import { newId } from '../../../../platform/ids.ts';
-import { shownEmail } from '../../../../platform/security/email.ts';
-import {
-  challengeIn,
-  creationOptions,
-  isRegistrationShape,
-  type PasskeyKind,
-  type PublicKeyCredentialCreationOptionsJSON,
-  type RegisteredCredential,
-  type RegistrationJSON,
-  verifyRegistration,
-} from '../../../../platform/security/factors/passkeys.ts';
+import type { PasskeyKind } from '../../../../platform/security/factors/passkeys.ts';
 import { cleanName } from '../../../../platform/security/record-text.ts';
 import type { Db } from '../../../../schema/database.ts';
 import { inRecordedTransaction } from '../../../audit/service.ts';
@@ -24,13 +11,11 @@ import {
   countPasskeys,
   deletePasskey,
   hasFactor,
-  insertPasskey,
   listPasskeys,
   type PasskeyRow,
   passkeyOf,
   renamePasskey,
   requireFresh,
-  useChallenge,
 } from '../../../factors/service.ts';
 import { requireWayToSignIn, signsInAlone } from '../../../sign-in-ways/service.ts';
 import {
@@ -43,17 +28,22 @@ import {
   presentChange,
 } from '../changes.ts';
 import type { SecondFactorDeps } from '../deps.ts';
-import { malformedPasskey } from '../proofs.ts';
 import { holdCaller } from '../tokens.ts';
+import {
+  type CreationRequest,
+  creationRequest,
+  MAX_PASSKEY_NAME_LENGTH,
+  nameOfPasskey,
+  readRegistration,
+  requireRegistration,
+  savePasskey,
+  verifyNewPasskey,
+} from './registration.ts';
 
 const MAX_PASSKEYS = 20;
-const MAX_NAME_LENGTH = 100;
 
-/** Throws `passkeys_unavailable` (409). */
-function requireRegistration({ settings, passkeySite }: SecondFactorDeps): void {
-  if (!settings.secondFactors.includes('passkey') || !passkeySite.isFit)
-    throw new AppError('passkeys_unavailable');
-}
+const ceremonyOf = ({ principal }: UserCaller) =>
+  ({ purpose: 'registration', binding: principal.session.id }) as const;
 
 async function requireRoom(db: Db, userId: string): Promise<void> {
   if ((await countPasskeys(db, userId)) >= MAX_PASSKEYS) throw new AppError('too_many_factors');
@@ -62,27 +52,18 @@ async function requireRoom(db: Db, userId: string): Promise<void> {
 /** Returns what the browser gets to make a credential. Throws `passkeys_unavailable` and `too_many_factors` (409). */
 export async function beginPasskey(
   deps: SecondFactorDeps,
-  { principal }: UserCaller,
+  caller: UserCaller,
   kind: PasskeyKind,
-): Promise<{ options: PublicKeyCredentialCreationOptionsJSON; expiresAt: Date }> {
+): Promise<CreationRequest> {
+  const { principal } = caller;
   requireRegistration(deps);
   await requireRoom(deps.db, principal.id);
-  const passkeys = await listPasskeys(deps.db, principal.id);
-  const { challenge, expiresAt } = deps.passkeyChallenges.issue('registration', principal.session.id);
-  const { first_name, last_name } = principal.record;
-  const options = creationOptions({
-    rpId: deps.passkeySite.rpId,
-    rpName: deps.settings.serviceName,
-    challenge,
+  const account = { ...principal.record, id: principal.id, email: principal.email };
+  return creationRequest(deps, ceremonyOf(caller), {
     kind,
-    user: {
-      id: principal.id,
-      email: shownEmail(principal.email),
-      displayName: `${first_name} ${last_name}`.trim(),
-    },
-    exclude: passkeys.map(({ credential_id, transports }) => ({ credentialId: credential_id, transports })),
+    account,
+    exclude: await listPasskeys(deps.db, principal.id),
   });
-  return { options, expiresAt };
 }
 
 /**
@@ -95,26 +76,19 @@ export async function addPasskey(
   body: NewPasskeyBody,
 ): Promise<Changed & { passkey: Passkey }> {
   const { client, principal } = caller;
-  const name = nameOf(client, body);
-  const { kind, passkey: response } = body;
-  if (!isRegistrationShape(response)) throw malformedPasskey();
+  const name = nameOfPasskey(client, body);
+  const { kind } = body;
+  const response = readRegistration(body.passkey);
   requireRegistration(deps);
-  const { credential, challenge } = await verified(deps, caller, { kind, response });
-  const codes = (await hasFactor(deps.db, principal.id)) ? null : await makeRecoveryCodes(deps, caller);
+  const made = await verifyNewPasskey(deps, ceremonyOf(caller), { kind, response });
+  const codes = (await hasFactor(deps.db, principal.id))
+    ? null
+    : await makeRecoveryCodes(deps, client, principal.id);
   const outcome = await inRecordedTransaction<Ended & { row: PasskeyRow }>(deps, client, async (tx) => {
     const held = await holdCaller(tx, caller);
     await requireFresh(tx, deps, principal);
-    if (!(await useChallenge(tx, challenge))) throw new AppError('passkey_refused');
     await requireRoom(tx, principal.id);
-    const row = await insertPasskey(tx, {
-      id: newId(),
-      user_id: principal.id,
-      kind,
-      name,
-      rp_id: deps.passkeySite.rpId,
-      ...columnsOf(credential),
-    });
-    if (!row) throw new AppError('passkey_taken');
+    const row = await savePasskey(tx, deps, made, { userId: principal.id, kind, name });
     const event = ownEvent(caller, 'passkey_added', { passkey_id: row.id, name, kind: row.kind });
     const { result, events } = await factorAdded(tx, deps, caller, {
       held,
@@ -129,45 +103,6 @@ export async function addPasskey(
   return { ...(await presentChange(deps, caller, ended)), passkey: passkeyOf(deps.passkeySite, row) };
 }
 
-const columnsOf = (credential: RegisteredCredential) => ({
-  credential_id: credential.credentialId,
-  public_key: credential.publicKey,
-  sign_count: credential.signCount,
-  transports: credential.transports,
-  aaguid: credential.aaguid,
-  backup_eligible: credential.backupEligible,
-  backed_up: credential.backedUp,
-});
-
-/** Returns the given name, or the browser and the system. Throws `validation_failed` (422). */
-function nameOf({ userAgent }: Client, { name, kind }: NewPasskeyBody): string {
-  if (name !== undefined) return cleanName(name, MAX_NAME_LENGTH);
-  const { browser, system } = describeUserAgent(userAgent);
-  if (browser !== null && system !== null) return `${browser} on ${system}`;
-  return browser ?? system ?? (kind === 'passkey' ? 'Passkey' : 'Security key');
-}
-
-async function verified(
-  deps: SecondFactorDeps,
-  { principal }: UserCaller,
-  { kind, response }: { kind: PasskeyKind; response: RegistrationJSON },
-) {
-  const text = challengeIn(response);
-  const challenge = text && deps.passkeyChallenges.read(text, 'registration', principal.session.id);
-  const credential =
-    text &&
-    challenge &&
-    (await verifyRegistration(response, {
-      challenge: text,
-      origins: deps.passkeySite.origins,
-      rpId: deps.passkeySite.rpId,
-      kind,
-      debug: (reason) => deps.log.debug({ reason }, 'a new passkey was refused'),
-    }));
-  if (!challenge || !credential) throw new AppError('passkey_refused');
-  return { credential, challenge };
-}
-
 /** Throws `factor_not_found` (404) and `validation_failed` (422). */
 export async function changePasskeyName(
   deps: SecondFactorDeps,
@@ -176,7 +111,7 @@ export async function changePasskeyName(
   input: string,
 ): Promise<Passkey> {
   const { client, principal } = caller;
-  const name = cleanName(input, MAX_NAME_LENGTH);
+  const name = cleanName(input, MAX_PASSKEY_NAME_LENGTH);
   const row = await inRecordedTransaction(deps, client, async (tx) => {
     await holdCaller(tx, caller);
     const renamed = await renamePasskey(tx, { user_id: principal.id, id, name });
