@@ -158,7 +158,7 @@ export default defineConfig(({ command }) => ({
           groups: [
             {
               name: 'common',
-              test: /rolldown|preload-helper|packages\/sdk\/src\/(?!react)|src\/common\/(?!client|own-writes|recent-requests)[\w-]+\.ts$/,
+              test: /rolldown|preload-helper|packages\/sdk\/src\/(?!react)|src\/common\/(?!client|own-writes|recent-requests|save-blob)[\w-]+\.ts$/,
             },
             // With `common`, all that runs before the app has loaded.
             {
@@ -180,6 +180,7 @@ export default defineConfig(({ command }) => ({
               name: 'light',
               test: /console\/src\/auth\/((client|next|text|token|work)|interaction\/address|sign-in\/waiting)\.tsx?$/,
             },
+            { name: 'passkeys', test: /console\/src\/auth\/sign-in\/(notices|passkeys)\.ts$/ },
           ],
         },
       },

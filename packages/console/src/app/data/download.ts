@@ -1,4 +1,4 @@
-// Saves an export of the service as a file, as it streams in.
+// Reads an export of the service as it streams in.
 
 /**
  * In the query of an export: its CSV begins with a byte order mark, without which spreadsheets misread UTF-8. NDJSON has none. The
@@ -19,16 +19,4 @@ export async function readStream(response: Response, onProgress?: (bytes: number
   }
   const type = response.headers.get('content-type') ?? 'application/octet-stream';
   return new Blob(parts, { type });
-}
-
-const REVOKE_AFTER_MS = 60_000;
-
-export function saveBlob(blob: Blob, fileName: string): void {
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = fileName;
-  link.click();
-  // The browser reads the blob after the click has returned.
-  setTimeout(() => URL.revokeObjectURL(url), REVOKE_AFTER_MS);
 }

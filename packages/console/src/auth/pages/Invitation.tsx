@@ -1,7 +1,7 @@
-// Accepts an invitation: the person enters the names that it lacks and chooses a password, and is signed in with it.
-// A dead link is told before anything is typed.
+// Accepts an invitation: the person enters the names that it lacks and chooses a password, and is signed in with it. Or they make a
+// passkey, or come by a provider. A dead link is told before anything is typed.
 import { CastellanError } from '@castellan/sdk';
-import { type ReactElement, useEffect, useState } from 'react';
+import { type ReactElement, useEffect, useRef, useState } from 'react';
 import { addressOf, pageSettings } from '../../common/page-settings.ts';
 import { client, fieldMessage, isCode } from '../client.ts';
 import { invitation, loadInvitationTexts } from '../invitation-text.ts';
@@ -10,20 +10,26 @@ import {
   Field,
   Form,
   Frame,
+  type NoticeContent,
   noticeOf,
   Onward,
   PasswordField,
   usePasswordRules,
 } from '../parts.tsx';
+import { canUsePasskeys } from '../sign-in/waiting.ts';
 import { t } from '../text.ts';
 import { forgetToken } from '../token.ts';
 import { useWork } from '../work.ts';
+import { ProviderWays, RequiredProvider } from './ProviderWays.tsx';
+import type { Acceptance } from './passkey/acceptance.ts';
 
-type Invited = { email?: string | undefined; first: string; last: string };
-type Step = 'checking' | 'accepted' | 'before' | 'expired' | 'missing' | Invited;
+type Invited = { email?: string | undefined; first: string; last: string; mayUsePasskey: boolean };
+/** `Shown`: the component for the codes. */
+type Kept = { email: string; codes: readonly string[]; Shown: Acceptance['KeepCodes'] };
+type Step = 'checking' | 'accepted' | 'before' | 'expired' | 'missing' | Invited | Kept;
 
 /** Of a link that could not be checked: sending the form shows the failure. */
-const nobody: Invited = { first: '', last: '' };
+const nobody: Invited = { first: '', last: '', mayUsePasskey: false };
 
 /** Returns the page, when its texts are there. */
 export async function invitationPage() {
@@ -34,7 +40,7 @@ export async function invitationPage() {
 function Invitation({ token }: { token: string | null }): ReactElement {
   const [step, setStep] = useState<Step>(token ? 'checking' : 'missing');
   const go = (next: Step): void => {
-    if (typeof next === 'string') forgetToken();
+    if (typeof next === 'string' || 'codes' in next) forgetToken();
     setStep(next);
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: `go` uses nothing that changes
@@ -59,6 +65,8 @@ function Invitation({ token }: { token: string | null }): ReactElement {
         <Onward />
       </Frame>
     );
+  if (typeof step === 'object' && 'codes' in step)
+    return <step.Shown texts={invitation.codes} email={step.email} codes={step.codes} />;
   if (typeof step === 'object' && token) return <Accept token={token} invited={step} onEnd={go} />;
   return (
     <Frame
@@ -81,8 +89,9 @@ async function checkLink(token: string, signal: AbortSignal): Promise<Step> {
       body: { purpose: 'invitation', token },
       signal,
     });
-    const { valid, already_verified: isAccepted, email, first_name, last_name } = result.data;
-    if (valid) return { email, first: first_name ?? '', last: last_name ?? '' };
+    const { valid, already_verified: isAccepted, email, first_name, last_name, passkey } = result.data;
+    if (valid)
+      return { email, first: first_name ?? '', last: last_name ?? '', mayUsePasskey: passkey === true };
     return isAccepted ? 'before' : 'expired';
   } catch (error) {
     if (error instanceof CastellanError) return nobody;
@@ -93,7 +102,7 @@ async function checkLink(token: string, signal: AbortSignal): Promise<Step> {
 type AcceptProps = {
   token: string;
   invited: Invited;
-  onEnd: (step: 'accepted' | 'expired') => void;
+  onEnd: (step: 'accepted' | 'expired' | Kept) => void;
 };
 
 function Accept({ token, invited, onEnd }: AcceptProps): ReactElement {
@@ -101,7 +110,12 @@ function Accept({ token, invited, onEnd }: AcceptProps): ReactElement {
   const [last, setLast] = useState(invited.last);
   const [password, setPassword] = useState('');
   const rules = usePasswordRules();
+  const firstField = useRef<HTMLInputElement>(null);
+  const passkey = useAcceptance(invited.mayUsePasskey);
+  // What another way than the password says: it follows the last attempt.
+  const [said, setSaid] = useState<{ error: unknown; notice: NoticeContent | null } | null>(null);
   const work = useWork(async () => {
+    setSaid(null);
     let email: string;
     try {
       const { result } = await client.request('POST /api/v1/auth/accept-invitation', {
@@ -122,9 +136,16 @@ function Accept({ token, invited, onEnd }: AcceptProps): ReactElement {
     location.replace(addressOf('/overview'));
     await new Promise(() => {});
   });
+  const error = said ? said.error : work.error;
+  const say = (refused: unknown, notice: NoticeContent | null): void => {
+    work.clear();
+    if (isCode(refused, 'invitation_token_invalid')) onEnd('expired');
+    setSaid({ error: refused, notice });
+  };
   return (
-    <Frame title={invitation.title} notice={noticeOf(work.error, rules)}>
+    <Frame title={invitation.title} notice={said ? said.notice : noticeOf(work.error, rules)}>
       <p>{invitation.text}</p>
+      <RequiredProvider error={error} />
       <Form work={work} submit={invitation.submit}>
         {invited.email !== undefined && <AccountField email={invited.email} />}
         <div className="pair">
@@ -133,8 +154,9 @@ function Accept({ token, invited, onEnd }: AcceptProps): ReactElement {
             name="first_name"
             autoComplete="given-name"
             required
+            input={firstField}
             value={first}
-            error={fieldMessage(work.error, 'first_name')}
+            error={fieldMessage(error, 'first_name')}
             onChange={(event) => setFirst(event.currentTarget.value)}
           />
           <Field
@@ -142,7 +164,7 @@ function Accept({ token, invited, onEnd }: AcceptProps): ReactElement {
             name="last_name"
             autoComplete="family-name"
             value={last}
-            error={fieldMessage(work.error, 'last_name')}
+            error={fieldMessage(error, 'last_name')}
             onChange={(event) => setLast(event.currentTarget.value)}
           />
         </div>
@@ -155,6 +177,28 @@ function Accept({ token, invited, onEnd }: AcceptProps): ReactElement {
           error={work.error}
         />
       </Form>
+      {passkey && (
+        <passkey.AcceptByPasskey
+          texts={invitation.passkey}
+          body={{ token, first_name: first, last_name: last }}
+          mayBegin={() => firstField.current?.reportValidity() ?? true}
+          onAccepted={(codes) => onEnd({ email: invited.email ?? '', codes, Shown: passkey.KeepCodes })}
+          onRefused={say}
+        />
+      )}
+      {!isCode(error, 'provider_required') && <ProviderWays onSay={(notice) => say(null, notice)} />}
     </Frame>
   );
+}
+
+/** Returns what accepts with a passkey, where the service and the browser can. Without it, there is the password. */
+function useAcceptance(isOffered: boolean): Acceptance | null {
+  const [loaded, setLoaded] = useState<Acceptance | null>(null);
+  useEffect(() => {
+    if (!isOffered || !canUsePasskeys()) return;
+    import('./passkey/acceptance.ts')
+      .then(({ loadAcceptance }) => loadAcceptance())
+      .then(setLoaded, () => {});
+  }, [isOffered]);
+  return loaded;
 }

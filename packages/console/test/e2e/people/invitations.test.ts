@@ -51,6 +51,7 @@ test('pasted addresses are invited with roles, and each row gets a verdict', asy
   await dialog.getByLabel('Roles').first().fill('rea');
   await page.getByRole('option', { name: /^Reader/ }).click();
   await page.keyboard.press('Tab');
+  await dialog.getByLabel('The link works for').selectOption({ label: '3 days' });
   await assertAccessible(page, 'the dialog');
   await dialog.getByRole('button', { name: 'Invite 4 people' }).click();
   await dialog.getByText('2 people are invited. 2 rows were refused.').waitFor();
@@ -61,11 +62,12 @@ test('pasted addresses are invited with roles, and each row gets a verdict', asy
   );
   await assertAccessible(page, 'the verdicts');
   const [stored] = await service.sql(
-    `select first_name, last_name, (select count(*)::int from user_roles where user_id = u.id) as roles
+    `select first_name, last_name, invitation_hours,
+       (select count(*)::int from user_roles where user_id = u.id) as roles
      from users u where email = $1 and invited_at is not null`,
     [first],
   );
-  assert.deepEqual(stored, { first_name: 'Ada', last_name: 'Lovelace', roles: 1 });
+  assert.deepEqual(stored, { first_name: 'Ada', last_name: 'Lovelace', invitation_hours: 72, roles: 1 });
   await linkTo(service, second, 'invitation');
   await dialog.getByRole('button', { name: 'Correct the refused rows' }).click();
   assert.equal(await field.inputValue(), `nonsense\n${ADMIN.email}`);

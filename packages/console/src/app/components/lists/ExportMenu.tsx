@@ -3,7 +3,8 @@ import { Button, Menu } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
 import { formatNumber } from '../../../common/format.ts';
-import { readStream, saveBlob } from '../../data/download.ts';
+import { saveBlob } from '../../../common/save-blob.ts';
+import { readStream } from '../../data/download.ts';
 import { t } from '../../text.ts';
 import { notifyDone, notifyFailure } from '../page/notify.tsx';
 

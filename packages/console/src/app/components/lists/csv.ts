@@ -1,6 +1,6 @@
 // CSV files that the browser writes and reads. Cells that a spreadsheet would run as a formula are led by an apostrophe, as
 // in the files of the service.
-import { saveBlob } from '../../data/download.ts';
+import { saveBlob } from '../../../common/save-blob.ts';
 
 // Matches before what spreadsheets read as a formula, also in one that splits the file at semicolons or tabs.
 const FORMULA = /^(?=[=+\-@\t\r\n])|(?<=[;\t\r\n])(?="*[=+\-@])/g;

@@ -1,5 +1,6 @@
 // Texte der zweiten Faktoren: „Mein Konto“, der Dialog, der nach einem Nachweis fragt, und eine verlangte Einrichtung.
 import { createPlural } from '../../../common/language.ts';
+import { recoveryCodeTexts } from '../../../common/messages/de/recovery-codes.ts';
 import type { LaterMessages } from '../en/later.ts';
 
 const plural = createPlural('de');
@@ -39,6 +40,7 @@ export const secondFactors: LaterMessages['secondFactors'] = {
     other: 'Danach lässt sich damit nicht mehr bestätigen, dass Sie es sind. Ihre anderen Faktoren bleiben.',
   },
   codes: {
+    ...recoveryCodeTexts,
     title: 'Wiederherstellungscodes',
     left: (left) => `${left} von 10 übrig`,
     few: 'Erstellen Sie neue, bevor sie ausgehen.',
@@ -46,16 +48,9 @@ export const secondFactors: LaterMessages['secondFactors'] = {
     make: 'Neue erstellen',
     makeTitle: 'Neue Wiederherstellungscodes erstellen?',
     makeText: 'Die bisherigen Codes gelten sofort nicht mehr.',
-    shownTitle: 'Bewahren Sie Ihre Wiederherstellungscodes auf',
     shownText:
       'Jeder gilt für eine Anmeldung, falls Sie Ihren zweiten Faktor verlieren. Bewahren Sie die Codes so auf, dass andere sie nicht finden. Sie werden nur jetzt gezeigt.',
-    list: 'Ihre Wiederherstellungscodes',
-    download: 'Herunterladen',
-    print: 'Drucken',
-    kept: 'Ich habe sie aufbewahrt',
     done: 'Fertig',
-    file: (service, email) =>
-      `Wiederherstellungscodes von ${email} für ${service}.\nJeder gilt für eine Anmeldung, anstelle des zweiten Faktors.\n`,
     leave: 'Verlassen, ohne die Codes aufzubewahren?',
     leaveText: 'Sie werden nicht noch einmal gezeigt. Sie müssten neue erstellen.',
   },

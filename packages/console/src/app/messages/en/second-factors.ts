@@ -1,5 +1,6 @@
 // Texts of second factors: My account, the dialog that asks for a proof, and a set-up that is required.
 import { createPlural } from '../../../common/language.ts';
+import { recoveryCodeTexts } from '../../../common/messages/en/recovery-codes.ts';
 
 const plural = createPlural('en');
 
@@ -38,6 +39,7 @@ export const secondFactors = {
     other: 'Afterwards it can no longer confirm that it is you. Your other factors stay.',
   },
   codes: {
+    ...recoveryCodeTexts,
     title: 'Recovery codes',
     left: (left: number) => `${left} of 10 left`,
     few: 'Make new ones before they run out.',
@@ -45,16 +47,9 @@ export const secondFactors = {
     make: 'Make new ones',
     makeTitle: 'Make new recovery codes?',
     makeText: 'The former codes stop working at once.',
-    shownTitle: 'Keep your recovery codes',
     shownText:
       'Each signs you in once if you lose your second factor. Keep them where others cannot find them. They are shown only now.',
-    list: 'Your recovery codes',
-    download: 'Download',
-    print: 'Print',
-    kept: 'I have kept them',
     done: 'Done',
-    file: (service: string, email: string) =>
-      `Recovery codes of ${email} for ${service}.\nEach signs in once, in the place of the second factor.\n`,
     leave: 'Leave without keeping the codes?',
     leaveText: 'They are not shown again. You would have to make new ones.',
   },

@@ -5,11 +5,12 @@ import { IconDownload } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
+import { saveBlob } from '../../../common/save-blob.ts';
 import { notifyFailure } from '../../components/page/notify.tsx';
 import { ErrorAlert } from '../../components/page/states.tsx';
 import { Tag } from '../../components/text/badges.tsx';
 import { call } from '../../data/api.ts';
-import { readStream, saveBlob, withMark } from '../../data/download.ts';
+import { readStream, withMark } from '../../data/download.ts';
 import { t } from '../../text.ts';
 
 const PAGE_SIZE = 50;

@@ -10,6 +10,9 @@ export const userInvite: LaterMessages['userInvite'] = {
   addresses: 'E-Mail-Adressen',
   addressesHelp:
     'Eine je Zeile, allein oder als Name <Adresse>. Wer hier keinen Namen hat, gibt ihn später selbst ein.',
+  lifetime: 'Der Link gilt',
+  lifetimeOfService: 'So lange, wie dieser Dienst es vorgibt',
+  days: (count) => plural(count, { one: '# Tag', other: '# Tage' }),
   tooMany: (count) =>
     `Auf einmal können höchstens 500 Personen eingeladen werden; dies sind ${plural(count, { one: '#', other: '#' })}.`,
   submit: (count) =>

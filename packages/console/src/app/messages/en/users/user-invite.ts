@@ -8,6 +8,9 @@ export const userInvite = {
   text: 'Each of them gets a mail with a link, chooses a password and can sign in. Until then, nobody can sign in to the account.',
   addresses: 'Email addresses',
   addressesHelp: 'One a line, alone or as Name <address>. People without a name here enter it later.',
+  lifetime: 'The link works for',
+  lifetimeOfService: 'As long as this service sets it',
+  days: (count: number) => plural(count, { one: '# day', other: '# days' }),
   tooMany: (count: number) =>
     `At most 500 people can be invited at once; these are ${plural(count, { one: '#', other: '#' })}.`,
   submit: (count: number) =>

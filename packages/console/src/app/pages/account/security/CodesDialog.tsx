@@ -2,8 +2,8 @@
 import { Button, Checkbox, CopyButton, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { pageSettings } from '../../../../common/page-settings.ts';
+import { saveBlob } from '../../../../common/save-blob.ts';
 import { LeaveGuard } from '../../../components/forms/forms.tsx';
-import { saveBlob } from '../../../data/download.ts';
 import { useMe } from '../../../data/me.tsx';
 import { later, t } from '../../../text.ts';
 import './codes.css';

@@ -5,13 +5,14 @@ import { IconDownload, IconUserMinus, IconUserPlus, IconUsers } from '@tabler/ic
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
+import { saveBlob } from '../../../../common/save-blob.ts';
 import { ReasonButton } from '../../../components/forms/ReasonButton.tsx';
 import { notifyFailure } from '../../../components/page/notify.tsx';
 import { Empty, ErrorAlert } from '../../../components/page/states.tsx';
 import { DataTable } from '../../../components/table/DataTable.tsx';
 import { call } from '../../../data/api.ts';
 import type { CountedRole } from '../../../data/catalogue.ts';
-import { readStream, saveBlob, withMark } from '../../../data/download.ts';
+import { readStream, withMark } from '../../../data/download.ts';
 import { useMe } from '../../../data/me.tsx';
 import { t } from '../../../text.ts';
 import { FindPersonDialog } from './FindPersonDialog.tsx';

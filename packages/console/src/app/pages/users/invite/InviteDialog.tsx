@@ -1,5 +1,5 @@
-// Invites people: addresses, pasted one a line, and roles for all of them; then what became of each row.
-import { Button, Group, Modal, Stack, Textarea } from '@mantine/core';
+// Invites people: addresses, pasted one a line, and for all of them roles and how long their links work; then what became of each row.
+import { Button, Group, Modal, NativeSelect, Stack, Textarea } from '@mantine/core';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
 import { Form, fieldError, LeaveGuard } from '../../../components/forms/forms.tsx';
 import { RolePicker } from '../../../components/roles/RolePicker.tsx';
@@ -11,9 +11,15 @@ import { type InvitedRow, MAX_INVITED, readAddresses } from './addresses.ts';
 /** `refusal`: null for a row that was invited. */
 type Judged = { row: InvitedRow; refusal: string | null };
 
+/** How long a link can work; the service takes any number of hours up to the last. */
+const lifetimeDays = [1, 3, 7, 14, 30];
+const HOURS_A_DAY = 24;
+
 export function InviteDialog({ onClose }: { onClose: () => void }): ReactElement {
   const [text, setText] = useState('');
   const [roles, setRoles] = useState<string[]>([]);
+  // Empty: as the service sets it.
+  const [days, setDays] = useState('');
   const [judged, setJudged] = useState<readonly Judged[] | null>(null);
   const rows = readAddresses(text);
   const write = useWrite(
@@ -23,6 +29,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }): ReactElement
           invitations: sent.map(({ line: _line, text: _text, ...row }) => ({
             ...row,
             ...(roles.length > 0 ? { role_id: roles } : {}),
+            ...(days === '' ? {} : { expires_in_hours: Number(days) * HOURS_A_DAY }),
           })),
         },
       }),
@@ -83,6 +90,18 @@ export function InviteDialog({ onClose }: { onClose: () => void }): ReactElement
             value={roles}
             onChange={setRoles}
             error={fieldError(write.error, 'role_id')}
+          />
+          <NativeSelect
+            label={later.userInvite.lifetime}
+            value={days}
+            onChange={(event) => setDays(event.currentTarget.value)}
+            data={[
+              { value: '', label: later.userInvite.lifetimeOfService },
+              ...lifetimeDays.map((count) => ({
+                value: String(count),
+                label: later.userInvite.days(count),
+              })),
+            ]}
           />
         </Form>
       )}
