@@ -1,5 +1,5 @@
-// Measures whether response times reveal something: refused sign-ins for different reasons, and mails requested with
-// and without an account. Run it alone: `node bench/equal-time.ts`, about two minutes.
+// Measures whether response times reveal something: refused sign-ins for different reasons, mails requested with
+// and without an account, and registrations with an address that is taken. Run it alone: `node bench/equal-time.ts`, about two minutes.
 // Sends one request at a time, the cases in a new random order in each round, so that noise affects all of them equally.
 import { randomInt, randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
@@ -14,6 +14,7 @@ const wrong = 'Quite#Another82Plum';
 const login = '/api/v1/auth/login';
 const resend = '/api/v1/auth/resend-verification-email';
 const reset = '/api/v1/auth/password-reset/request';
+const register = '/api/v1/auth/register';
 
 type Case = {
   name: string;
@@ -21,7 +22,7 @@ type Case = {
   status: number;
   password?: string;
   /** Absent: an email without an account. */
-  account?: { active?: false; verified?: false };
+  account?: { active?: false; verified?: false; invited?: true };
   locked?: true;
 };
 
@@ -44,21 +45,43 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
       password: wrong,
       account: { active: false },
     },
+    { name: 'invited', path: login, status: 422, password: right, account: { invited: true } },
   ],
   'Logins while locked': [
     { name: 'account, wrong password', path: login, status: 422, password: wrong, account: {}, locked: true },
     { name: 'account, right password', path: login, status: 422, password: right, account: {}, locked: true },
     { name: 'unknown address', path: login, status: 422, password: wrong, locked: true },
+    {
+      name: 'invited',
+      path: login,
+      status: 422,
+      password: right,
+      account: { invited: true },
+      locked: true,
+    },
   ],
   'Verification mail asked for again': [
     { name: 'unverified account', path: resend, status: 200, account: { verified: false } },
     { name: 'verified account', path: resend, status: 200, account: {} },
     { name: 'unknown address', path: resend, status: 200 },
+    { name: 'invited', path: resend, status: 200, account: { invited: true } },
   ],
   'Password reset asked for': [
     { name: 'account', path: reset, status: 200, account: {} },
     { name: 'inactive account', path: reset, status: 200, account: { active: false } },
     { name: 'unknown address', path: reset, status: 200 },
+    { name: 'invited', path: reset, status: 200, account: { invited: true } },
+  ],
+  'Registrations with an address that is taken': [
+    { name: 'account', path: register, status: 409, password: right, account: {} },
+    {
+      name: 'unverified account',
+      path: register,
+      status: 409,
+      password: right,
+      account: { verified: false },
+    },
+    { name: 'invited', path: register, status: 409, password: right, account: { invited: true } },
   ],
 };
 
@@ -79,9 +102,18 @@ async function prepare(place: Place, passwordHash: string): Promise<Map<string, 
       if (test.account)
         await query(
           connection,
-          `insert into users (id, email, first_name, last_name, password_hash, is_active, verified)
-           select gen_random_uuid(), email, 'Ada', 'Lovelace', $2, $3, $4 from unnest($1::text[]) as made (email)`,
-          [emails, passwordHash, test.account.active ?? true, test.account.verified ?? true],
+          `insert into users (id, email, first_name, last_name, password_hash, is_active, verified, invited_at,
+             invitation_hours)
+           select gen_random_uuid(), email, 'Ada', 'Lovelace', case when $5 then null else $2 end, $3, $4 and not $5,
+             case when $5 then now() end, case when $5 then 168 end
+           from unnest($1::text[]) as made (email)`,
+          [
+            emails,
+            passwordHash,
+            test.account.active ?? true,
+            test.account.verified ?? true,
+            test.account.invited ?? false,
+          ],
         );
       if (test.locked)
         await query(
@@ -132,6 +164,8 @@ export async function measureEqualTime(): Promise<string[]> {
     ...place.environment,
     RATE_LIMIT_RESEND_VERIFICATION: 'off',
     RATE_LIMIT_PASSWORD_RESET: 'off',
+    RATE_LIMIT_REGISTER: 'off',
+    REGISTRATION_ABUSE_LIMIT: 'off',
   });
   try {
     const sampled = await prepare(place, await hash(right, argon2Parameters));
@@ -140,7 +174,12 @@ export async function measureEqualTime(): Promise<string[]> {
     for (let round = 0; round < samples + warmUp; round += 1)
       for (const { test, emails, ms } of shuffled(all)) {
         const { password } = test;
-        const answer = await post(test.path, { email: emails[round], ...(password ? { password } : {}) });
+        const names = test.path === register ? { first_name: 'Ada', last_name: 'Lovelace' } : {};
+        const answer = await post(test.path, {
+          email: emails[round],
+          ...(password ? { password } : {}),
+          ...names,
+        });
         if (answer.status !== test.status) throw new Error(`${test.name}: ${answer.status}`);
         if (round >= warmUp) ms.push(answer.ms);
       }
