@@ -180,7 +180,6 @@ export default defineConfig(({ command }) => ({
               name: 'light',
               test: /console\/src\/auth\/((client|next|text|token|work)|interaction\/address|sign-in\/waiting)\.tsx?$/,
             },
-            { name: 'passkeys', test: /console\/src\/auth\/sign-in\/(notices|passkeys)\.ts$/ },
           ],
         },
       },

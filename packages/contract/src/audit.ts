@@ -219,7 +219,7 @@ export const auditActionCatalogue = {
     text: 'An administrator sent an invitation again; its earlier link ended. details: email.',
   },
   invitation_accepted: {
-    text: 'An invited person chose a password, or an administrator set one for them. details: email.',
+    text: 'An invited person chose a password, made a passkey or came by a provider, or an administrator set a password for them. details: email; method (passkey, provider), provider.',
     afterCommit: true,
   },
   invitation_withdrawn: {

@@ -13,7 +13,14 @@ import type { ProviderRow } from '../identity-providers/store.ts';
 import { clearAttempts } from '../lockout/service.ts';
 import { removePassword } from '../passwords/service.ts';
 import { endAllSessions } from '../sessions/service.ts';
-import { cleanNames, endLinksOf, insertVouched, markVerified } from '../users/service.ts';
+import {
+  cleanNames,
+  endLinksOf,
+  insertVouched,
+  markAccepted,
+  markVerified,
+  useInvitationsUp,
+} from '../users/service.ts';
 import type { ProviderSignInDeps } from './deps.ts';
 import { deleteIdentitiesOf, insertIdentity } from './identities-store.ts';
 import type { Proven } from './reading.ts';
@@ -116,6 +123,33 @@ export async function makeAccount(
     details: { email, method: 'provider', provider: provider.slug },
   } as const;
   return { userId, identityId, events: [registered, ...roles, ...events] };
+}
+
+/**
+ * Gives an invited account, whose row is locked, to the person who has proved its address: as the mailed link would. Nothing lets
+ * anybody else in.
+ */
+export async function acceptInvitation(
+  tx: Tx,
+  deps: ProviderSignInDeps,
+  arriving: Arriving,
+  owner: Owner & { first_name: string; last_name: string },
+): Promise<Connected> {
+  const { userId, email, first_name, last_name } = owner;
+  const { provider, proven } = arriving;
+  await useInvitationsUp(tx, userId);
+  await clearAttempts(tx, email);
+  const names = first_name === '' ? namesFor(proven, email) : { first_name, last_name };
+  await markAccepted(tx, userId, { email, ...names });
+  const { identityId, events } = await connect(tx, arriving, userId, { automatic: true });
+  await tell(tx, deps, 'account_made', arriving, owner);
+  const accepted = {
+    action: 'invitation_accepted',
+    actorId: userId,
+    resourceId: userId,
+    details: { email, method: 'provider', provider: provider.slug },
+  } as const;
+  return { identityId, events: [accepted, ...events] };
 }
 
 /**

@@ -13,7 +13,7 @@ import { findDeviceId } from '../devices/service.ts';
 import { keepActiveProvider, type ProviderRow } from '../identity-providers/store.ts';
 import { type LockedHolder, lockEpoch } from '../passwords/service.ts';
 import { lockLiveSession, type SessionOrigin } from '../sessions/service.ts';
-import { connectAndTell, makeAccount, takeOver } from './accounts.ts';
+import { acceptInvitation, connectAndTell, makeAccount, takeOver } from './accounts.ts';
 import type { ProviderSignInDeps } from './deps.ts';
 import {
   findIdentity,
@@ -242,7 +242,10 @@ async function decideByAddress(
   // Factors are set up after a sign-in: somebody has proved this account before, and does not lose it with a mailbox.
   if (!locked.verified && (locked.has_factor || locked.recovery_pending)) return refuse('unverified', userId);
   if (!locked.verified) {
-    const taken = await takeOver(tx, deps, arrival, owner);
+    const isInvited = account.invited_at !== null;
+    const taken = isInvited
+      ? await acceptInvitation(tx, deps, arrival, { ...owner, ...account })
+      : await takeOver(tx, deps, arrival, owner);
     const followed = await follow(tx, account, { provider, userId, proven });
     return beginAs(tx, deps, arrival, { ...taken, userId, events: [...taken.events, ...followed] });
   }

@@ -44,12 +44,12 @@ export async function deleteIdentitiesOf(tx: Tx, userId: string): Promise<void> 
   await sql`delete from identities where user_id = ${userId}`.execute(tx);
 }
 
-export type Account = Pick<Row<'users'>, 'is_superuser' | 'first_name' | 'last_name'>;
+export type Account = Pick<Row<'users'>, 'is_superuser' | 'first_name' | 'last_name' | 'invited_at'>;
 
 /** Call it with the lock of the user's row. */
 export async function readAccount(tx: Tx, userId: string): Promise<Account | undefined> {
   const { rows } = await sql<Account>`
-    select is_superuser, first_name, last_name from users where id = ${userId}`.execute(tx);
+    select is_superuser, first_name, last_name, invited_at from users where id = ${userId}`.execute(tx);
   return rows[0];
 }
 

@@ -9,6 +9,7 @@ import { toUser, type VersionedUser } from './presentation.ts';
 import { findUserById } from './store.ts';
 
 export { deletePendingRegistration, removeUnverifiedAccounts } from './clean-up.ts';
+export { useInvitationsUp } from './invitations/store.ts';
 export { cleanNames } from './names.ts';
 export type { VersionedUser } from './presentation.ts';
 export { endLinksOf } from './second-factors/store.ts';

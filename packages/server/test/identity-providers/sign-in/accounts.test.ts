@@ -362,13 +362,24 @@ test('an invited person who signs in with the trusted address has accepted, and 
   const { data } = (await admin.post('/api/v1/users/invitations', { email })).body;
   const token = await linkTo(service, email, 'invitation');
   const client = service.client();
-  assert.equal(await outcome(await signInThere(client, provider, somebody({ email }))), 'signed_in');
+  const answer = await signInThere(client, provider, somebody({ email }));
+  assert.equal(await outcome(answer), 'signed_in');
   assert.equal((await accountOf(client))?.id, data.id);
-  const [row] = await service.sql(
-    "select verified, invited_at, first_name <> '' as has_name from users where id = $1",
-    [data.id],
+  const entries = await entriesOf(service, answer);
+  assert.deepEqual(
+    entries
+      .map(({ action }) => action)
+      .slice(0, 2)
+      .sort(),
+    ['identity_connected', 'invitation_accepted'],
   );
-  assert.deepEqual(row, { verified: true, invited_at: null, has_name: true });
+  assert.equal((await service.mailTo(email, 1)).kind, 'account_made');
+  const state = await client.post('/api/v1/auth/links/check', { purpose: 'invitation', token });
+  assert.equal(state.body.data.already_verified, true);
+  const [row] = await service.sql('select verified, invited_at, first_name from users where id = $1', [
+    data.id,
+  ]);
+  assert.deepEqual(row, { verified: true, invited_at: null, first_name: 'Grace' });
   const late = await service
     .client()
     .post('/api/v1/auth/accept-invitation', { token, password: PASSWORD, first_name: 'Eve', last_name: '' });

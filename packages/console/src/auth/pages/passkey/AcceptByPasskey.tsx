@@ -5,8 +5,7 @@ import { later } from '../../later-text.ts';
 import type { InvitationTexts } from '../../messages/en/invitation.ts';
 import { Form, type NoticeContent } from '../../parts.tsx';
 import { endRequest } from '../../sign-in/ceremony.ts';
-import { makePasskey } from '../../sign-in/new-passkey.ts';
-import { passkeyNotice } from '../../sign-in/notices.ts';
+import { makePasskey, newPasskeyNotice } from '../../sign-in/new-passkey.ts';
 import { useWork } from '../../work.ts';
 
 export type AcceptByPasskeyProps = {
@@ -39,7 +38,7 @@ export function AcceptByPasskey({
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: each failure is told once
   useEffect(() => {
-    if (work.error) onRefused(work.error, passkeyNotice(work.error, { ...texts, unknown: texts.failed }));
+    if (work.error) onRefused(work.error, newPasskeyNotice(work.error, texts.failed));
   }, [work.error]);
   return (
     <section className="apart" aria-labelledby="passkey">

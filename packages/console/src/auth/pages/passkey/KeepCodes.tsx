@@ -8,7 +8,7 @@ import type { InvitationTexts } from '../../messages/en/invitation.ts';
 import { Form, Frame } from '../../parts.tsx';
 import { readPasskeyOptions, signInWithPasskey } from '../../sign-in/calls.ts';
 import { askForPasskey } from '../../sign-in/ceremony.ts';
-import { passkeyNotice } from '../../sign-in/notices.ts';
+import { newPasskeyNotice } from '../../sign-in/new-passkey.ts';
 import { useWork } from '../../work.ts';
 
 type Texts = InvitationTexts['codes'];
@@ -32,7 +32,7 @@ export function KeepCodes({ texts, email, codes }: Props): ReactElement {
     <Frame
       title={texts.shownTitle}
       notice={
-        passkeyNotice(signIn.error, { ...texts, unknown: texts.failed }) ?? {
+        newPasskeyNotice(signIn.error, texts.failed) ?? {
           kind: 'good',
           text: texts.ready,
         }

@@ -1,6 +1,6 @@
 // SQL of invitations, for administrators. Their acceptance is in the auth module.
 import { sql } from 'kysely';
-import type { Row } from '../../../schema/database.ts';
+import type { Row, Tx } from '../../../schema/database.ts';
 import type { Entitled } from '../../authz/change.ts';
 
 export type NewInvitation = Pick<Row<'users'>, 'id' | 'email' | 'first_name' | 'last_name'> & {
@@ -44,4 +44,13 @@ export async function extendInvitation({ tx }: Entitled, id: string): Promise<vo
   await sql`
     update users set invitation_expires_at = now() + make_interval(hours => invitation_hours)
     where id = ${id} and invited_at is not null`.execute(tx);
+}
+
+/**
+ * Uses up the links of a user whose row is locked, as a click on one of them does: they then say that the invitation was accepted.
+ */
+export async function useInvitationsUp(tx: Tx, id: string): Promise<void> {
+  await sql`
+    update one_time_tokens set used_at = now()
+    where user_id = ${id} and purpose = 'invitation' and used_at is null`.execute(tx);
 }
