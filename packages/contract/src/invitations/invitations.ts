@@ -83,7 +83,18 @@ export const AcceptInvitationBody = Type.Object(
     password: Type.Optional(PasswordInput),
     passkey: Type.Optional(PasskeyRegistration),
   },
-  { title: 'AcceptInvitation', description: `Exactly one of \`password\` and \`passkey\`. ${namesNote}` },
+  {
+    title: 'AcceptInvitation',
+    description: `Exactly one of \`password\` and \`passkey\`. ${namesNote}`,
+    examples: [
+      {
+        token: 'q2wZ0mJt8QyJm1sVhXb3c7D4uK5nRf6gTa9eLpYxWoI',
+        password: 'Marble?Tundra61Fox',
+        first_name: 'Ada',
+        last_name: 'Lovelace',
+      },
+    ],
+  },
 );
 export type AcceptInvitationBody = Type.Static<typeof AcceptInvitationBody>;
 

@@ -216,6 +216,25 @@ for (const path of ['resend-verification-email', 'password-reset/request'])
     ),
   );
 
+scenario('a registration with an email that is taken costs the same, whoever has it', (tally) =>
+  assertAlike(
+    tally,
+    [
+      ['verified account', active, PASSWORD],
+      ['unverified account', unverified, PASSWORD],
+      ['inactive account', inactive, PASSWORD],
+      ['invited account', invited, PASSWORD],
+    ],
+    async ([, email, password]) => {
+      const body = { email: await email(), password, first_name: 'Ada', last_name: 'Lovelace' };
+      const work = await workOf(() => client.post('/api/v1/auth/register', body));
+      assert.deepEqual(hashingOf(work), { verifications: 0, hashes: 1 });
+      return work;
+    },
+    'email_taken',
+  ),
+);
+
 scenario('a right password with older hash parameters is rehashed once and still signs in', async (tally) => {
   const user = await addUser(service);
   const weak = await hash(user.password, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
