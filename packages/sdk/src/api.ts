@@ -24,6 +24,8 @@ export type AcceptedInvitation = {
   verified: boolean;
   /** Until the password is changed, only the user's own record, `change_password` and sign-out are open. */
   must_change_password: boolean;
+  /** The id that another system gave to the record. Decisions find it by this id, too. */
+  external_id: string | null;
   /** When the user was invited, until they accept. Null for everybody else. */
   invited_at: string | null;
   roles: RoleSummary[];

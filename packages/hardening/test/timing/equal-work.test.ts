@@ -216,7 +216,7 @@ for (const path of ['resend-verification-email', 'password-reset/request'])
     ),
   );
 
-scenario('a registration with an email that is taken costs the same, whoever has it', (tally) =>
+scenario('a registration with an email that is taken costs the same for every account that has it', (tally) =>
   assertAlike(
     tally,
     [
