@@ -178,7 +178,7 @@ export default defineConfig(({ command }) => ({
             // What every page of signed-out people needs: its entry loads all of it.
             {
               name: 'light',
-              test: /console\/src\/auth\/((client|next|text|token|work)|interaction\/address|sign-in\/waiting)\.tsx?$/,
+              test: /node_modules\/preact\/|console\/src\/auth\/((client|next|text|token|work)|interaction\/address|sign-in\/waiting)\.tsx?$/,
             },
           ],
         },

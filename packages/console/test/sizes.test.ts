@@ -73,9 +73,14 @@ test('each page of signed-out people loads at most 31 KiB of scripts in any lang
     }
 });
 
-test('the second step, passkeys, providers and requests of applications load at most 8 KiB of scripts more, each in any language', () => {
-  const rare = [...light.filter(isRare), chunkOf('interaction/proof/load.ts')];
-  assert.equal(rare.length, 6, rare.join(', '));
+test('the second step, passkeys, providers, requests of applications and invitations without a password load at most 8 KiB of scripts more, each in any language', () => {
+  const rare = [
+    ...light.filter(isRare),
+    chunkOf('interaction/proof/load.ts'),
+    chunkOf('pages/invitation/Ways.tsx'),
+    chunkOf('passkey/AcceptByPasskey.tsx'),
+  ];
+  assert.equal(rare.length, 8, rare.join(', '));
   for (const key of rare) {
     // With the library of passkeys, and the texts.
     const before = closureOf(main);

@@ -89,7 +89,7 @@ export const AcceptInvitationBody = Type.Object(
     examples: [
       {
         token: 'q2wZ0mJt8QyJm1sVhXb3c7D4uK5nRf6gTa9eLpYxWoI',
-        password: 'Marble?Tundra61Fox',
+        password: 'Brisk-Otter71-Lantern',
         first_name: 'Ada',
         last_name: 'Lovelace',
       },

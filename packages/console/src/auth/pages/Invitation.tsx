@@ -1,7 +1,7 @@
 // Accepts an invitation: the person enters the names that it lacks and chooses a password, and is signed in with it. Or they make a
 // passkey, or come by a provider. A dead link is told before anything is typed.
 import { CastellanError } from '@castellan/sdk';
-import { type ReactElement, useEffect, useRef, useState } from 'react';
+import { type ReactElement, useEffect, useState } from 'react';
 import { addressOf, pageSettings } from '../../common/page-settings.ts';
 import { client, fieldMessage, isCode } from '../client.ts';
 import { invitation, loadInvitationTexts } from '../invitation-text.ts';
@@ -16,20 +16,17 @@ import {
   PasswordField,
   usePasswordRules,
 } from '../parts.tsx';
-import { canUsePasskeys } from '../sign-in/waiting.ts';
 import { t } from '../text.ts';
 import { forgetToken } from '../token.ts';
 import { useWork } from '../work.ts';
-import { ProviderWays, RequiredProvider } from './ProviderWays.tsx';
-import type { Acceptance } from './passkey/acceptance.ts';
+import type { Ways } from './invitation/Ways.tsx';
 
-type Invited = { email?: string | undefined; first: string; last: string; mayUsePasskey: boolean };
-/** `Shown`: the component for the codes. */
-type Kept = { email: string; codes: readonly string[]; Shown: Acceptance['KeepCodes'] };
-type Step = 'checking' | 'accepted' | 'before' | 'expired' | 'missing' | Invited | Kept;
+type Invited = { email?: string | undefined; first: string; last: string; passkey?: boolean | undefined };
+/** An element: what accepting with a passkey shows next. */
+type Step = 'checking' | 'accepted' | 'before' | 'expired' | 'missing' | Invited | ReactElement;
 
 /** Of a link that could not be checked: sending the form shows the failure. */
-const nobody: Invited = { first: '', last: '', mayUsePasskey: false };
+const nobody: Invited = { first: '', last: '' };
 
 /** Returns the page, when its texts are there. */
 export async function invitationPage() {
@@ -40,7 +37,7 @@ export async function invitationPage() {
 function Invitation({ token }: { token: string | null }): ReactElement {
   const [step, setStep] = useState<Step>(token ? 'checking' : 'missing');
   const go = (next: Step): void => {
-    if (typeof next === 'string' || 'codes' in next) forgetToken();
+    if (typeof next === 'string' || 'props' in next) forgetToken();
     setStep(next);
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: `go` uses nothing that changes
@@ -65,8 +62,7 @@ function Invitation({ token }: { token: string | null }): ReactElement {
         <Onward />
       </Frame>
     );
-  if (typeof step === 'object' && 'codes' in step)
-    return <step.Shown texts={invitation.codes} email={step.email} codes={step.codes} />;
+  if (typeof step === 'object' && 'props' in step) return step;
   if (typeof step === 'object' && token) return <Accept token={token} invited={step} onEnd={go} />;
   return (
     <Frame
@@ -90,8 +86,7 @@ async function checkLink(token: string, signal: AbortSignal): Promise<Step> {
       signal,
     });
     const { valid, already_verified: isAccepted, email, first_name, last_name, passkey } = result.data;
-    if (valid)
-      return { email, first: first_name ?? '', last: last_name ?? '', mayUsePasskey: passkey === true };
+    if (valid) return { email, first: first_name ?? '', last: last_name ?? '', passkey };
     return isAccepted ? 'before' : 'expired';
   } catch (error) {
     if (error instanceof CastellanError) return nobody;
@@ -102,7 +97,7 @@ async function checkLink(token: string, signal: AbortSignal): Promise<Step> {
 type AcceptProps = {
   token: string;
   invited: Invited;
-  onEnd: (step: 'accepted' | 'expired' | Kept) => void;
+  onEnd: (step: 'accepted' | 'expired' | ReactElement) => void;
 };
 
 function Accept({ token, invited, onEnd }: AcceptProps): ReactElement {
@@ -110,8 +105,7 @@ function Accept({ token, invited, onEnd }: AcceptProps): ReactElement {
   const [last, setLast] = useState(invited.last);
   const [password, setPassword] = useState('');
   const rules = usePasswordRules();
-  const firstField = useRef<HTMLInputElement>(null);
-  const passkey = useAcceptance(invited.mayUsePasskey);
+  const OtherWays = useWays();
   // What another way than the password says: it follows the last attempt.
   const [said, setSaid] = useState<{ error: unknown; notice: NoticeContent | null } | null>(null);
   const work = useWork(async () => {
@@ -145,60 +139,62 @@ function Accept({ token, invited, onEnd }: AcceptProps): ReactElement {
   return (
     <Frame title={invitation.title} notice={said ? said.notice : noticeOf(work.error, rules)}>
       <p>{invitation.text}</p>
-      <RequiredProvider error={error} />
-      <Form work={work} submit={invitation.submit}>
-        {invited.email !== undefined && <AccountField email={invited.email} />}
-        <div className="pair">
-          <Field
-            label={t.firstName}
-            name="first_name"
-            autoComplete="given-name"
-            required
-            input={firstField}
-            value={first}
-            error={fieldMessage(error, 'first_name')}
-            onChange={(event) => setFirst(event.currentTarget.value)}
+      {!isCode(error, 'provider_required') && (
+        <Form work={work} submit={invitation.submit}>
+          {invited.email !== undefined && <AccountField email={invited.email} />}
+          <div className="pair">
+            <Field
+              label={t.firstName}
+              name="first_name"
+              autoComplete="given-name"
+              required
+              value={first}
+              error={fieldMessage(error, 'first_name')}
+              onChange={(event) => setFirst(event.currentTarget.value)}
+            />
+            <Field
+              label={t.lastName}
+              name="last_name"
+              autoComplete="family-name"
+              value={last}
+              error={fieldMessage(error, 'last_name')}
+              onChange={(event) => setLast(event.currentTarget.value)}
+            />
+          </div>
+          <PasswordField
+            label={t.password}
+            value={password}
+            onChange={setPassword}
+            autoComplete="new-password"
+            rules={rules}
+            error={work.error}
           />
-          <Field
-            label={t.lastName}
-            name="last_name"
-            autoComplete="family-name"
-            value={last}
-            error={fieldMessage(error, 'last_name')}
-            onChange={(event) => setLast(event.currentTarget.value)}
-          />
-        </div>
-        <PasswordField
-          label={t.password}
-          value={password}
-          onChange={setPassword}
-          autoComplete="new-password"
-          rules={rules}
-          error={work.error}
-        />
-      </Form>
-      {passkey && (
-        <passkey.AcceptByPasskey
+        </Form>
+      )}
+      {OtherWays && (
+        <OtherWays
           texts={invitation.passkey}
+          codeTexts={invitation.codes}
+          email={invited.email ?? ''}
           body={{ token, first_name: first, last_name: last }}
-          mayBegin={() => firstField.current?.reportValidity() ?? true}
-          onAccepted={(codes) => onEnd({ email: invited.email ?? '', codes, Shown: passkey.KeepCodes })}
+          isPasskeyOffered={invited.passkey === true}
+          error={error}
+          onAccepted={onEnd}
           onRefused={say}
         />
       )}
-      {!isCode(error, 'provider_required') && <ProviderWays onSay={(notice) => say(null, notice)} />}
     </Frame>
   );
 }
 
-/** Returns what accepts with a passkey, where the service and the browser can. Without it, there is the password. */
-function useAcceptance(isOffered: boolean): Acceptance | null {
-  const [loaded, setLoaded] = useState<Acceptance | null>(null);
+/** Returns the ways without a password, once they are loaded. */
+function useWays(): typeof Ways | null {
+  const [loaded, setLoaded] = useState<typeof Ways | null>(null);
   useEffect(() => {
-    if (!isOffered || !canUsePasskeys()) return;
-    import('./passkey/acceptance.ts')
-      .then(({ loadAcceptance }) => loadAcceptance())
-      .then(setLoaded, () => {});
-  }, [isOffered]);
+    import('./invitation/Ways.tsx').then(
+      (found) => setLoaded(() => found.Ways),
+      () => {},
+    );
+  }, []);
   return loaded;
 }
