@@ -1,7 +1,16 @@
-// Signs the person out, and leads on to the provider where they are signed out there, too.
+// Signs the person out. The gate leaves the page afterwards, in one place, so that no navigation overtakes another.
+import { addressOf } from '../../common/page-settings.ts';
 import { auth } from './auth.ts';
 
+let ending: Promise<string | undefined> = Promise.resolve(undefined);
+
 export async function signOut(): Promise<void> {
-  const address = await auth.signOut();
-  if (address !== undefined) location.assign(address);
+  ending = auth.signOut();
+  await ending;
+}
+
+/** Returns where the browser goes after a sign-out: to the provider that signs the person out, too, or to the sign-in page. */
+export async function addressAfterSignOut(): Promise<string> {
+  const address = await ending.catch(() => undefined);
+  return address ?? addressOf('/login');
 }

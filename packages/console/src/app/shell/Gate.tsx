@@ -21,6 +21,7 @@ import { type Me, MeProvider } from '../data/me.tsx';
 import { factorRequirement, requirementOf } from '../data/requirement.ts';
 import { stepUp } from '../data/second-factors/step-up.ts';
 import { sessionLoss } from '../data/session-loss.ts';
+import { addressAfterSignOut } from '../data/sign-out.ts';
 import { withLaterTexts } from '../text.ts';
 
 const Relogin = lazy(() =>
@@ -37,7 +38,7 @@ const here = (): string => location.pathname + location.search;
 const leave = (): void => location.replace(`${addressOf('/login')}?next=${encodeURIComponent(here())}`);
 
 /** The next person does not learn from the address where the last one was. */
-const leaveForGood = (): void => location.replace(addressOf('/login'));
+const leaveForGood = (): void => void addressAfterSignOut().then((address) => location.replace(address));
 
 export function Gate({ children }: { children: ReactNode }): ReactElement | null {
   const { user, permissions, status, error, reload } = useAccount();
