@@ -246,10 +246,10 @@ scenario(
     ];
     const answers = new Set<string>();
     for (const [index, email] of addresses.entries()) {
-      const browser = browserAt(index);
-      await signInThere(browser, open, { email: 'me@evil.example' });
-      // Beyond the limit of the address, too.
+      // Beyond the limit of the address, too. Each time by another person, who has a limit, too.
       for (let time = 0; time < 5; time += 1) {
+        const browser = browserAt(index);
+        await signInThere(browser, open, { email: 'me@evil.example' });
         const asked = await ask(browser, email);
         const guessed = await confirm(browser, '00000000');
         const pending = await pendingOf(browser);
