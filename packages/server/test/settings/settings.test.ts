@@ -117,6 +117,12 @@ test('the answer is the same for secrets of any length', () => {
   assert.equal(shown(40), shown(90));
 });
 
+/** What must be set with a setting. */
+const companions: Readonly<Record<string, Record<string, string>>> = {
+  TLS_CERT_FILE: { TLS_KEY_FILE: '/run/key.pem' },
+  TLS_KEY_FILE: { TLS_CERT_FILE: '/run/cert.pem' },
+};
+
 // Whatever a setting is called and however it is declared: if it accepts a URL with a login, the login is hidden.
 for (const { name, read: accepts } of definitions)
   test(`${name}: a login in a URL is not shown`, () => {
@@ -127,7 +133,7 @@ for (const { name, read: accepts } of definitions)
       } catch {
         continue;
       }
-      const { inForce } = loadSettings({ [name]: value });
+      const { inForce } = loadSettings({ ...companions[name], [name]: value });
       assert.equal(inForce.find((one) => one.name === name)?.source, 'environment');
       assert.doesNotMatch(JSON.stringify(inForce), /kettle/);
     }
