@@ -50,7 +50,11 @@ test('a setting has its value in force, its default and the source of the value'
     const { value, default: byDefault, source } = byName.get(name) as Shown;
     return [value, byDefault, source];
   };
-  assert.deepEqual(shownFor('PASSWORD_MIN_LENGTH'), ['14', '12; 15 with PASSWORD_POLICY=nist', 'environment']);
+  assert.deepEqual(shownFor('PASSWORD_MIN_LENGTH'), [
+    '14',
+    '12; 15 with PASSWORD_POLICY=nist',
+    'environment',
+  ]);
   assert.deepEqual(shownFor('PASSWORD_HISTORY_COUNT'), ['5', '5', 'default']);
   assert.deepEqual(shownFor('DEFAULT_ROLE'), ['', 'User', 'environment']);
   assert.deepEqual(shownFor('TRUSTED_PROXIES'), ['none', 'none', 'default']);
