@@ -140,6 +140,11 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'List and end live sessions.',
     load: () => import('./commands/api/session.ts'),
   },
+  token: {
+    heading: API,
+    summary: 'List and end personal access tokens.',
+    load: () => import('./commands/api/token.ts'),
+  },
   audit: {
     heading: API,
     summary: 'List, follow and export the audit log.',

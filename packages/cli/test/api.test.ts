@@ -571,6 +571,27 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     );
   });
 
+  test('personal access tokens are listed and ended, and act as their owner', async () => {
+    const person = await addPerson(service);
+    const client = service.client();
+    await client.login(person);
+    const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+    const made = await client.post('/api/v1/users/me/tokens', { name: 'Laptop', expires_at });
+    assert.equal(made.status, 201, made.text);
+    const { token, prefix } = made.body.data;
+    assert.match(await ok('token', 'list', '--user', person.email), new RegExp(`^Laptop +${prefix} `, 'm'));
+    const own = await cli(['token', 'list'], { CASTELLAN_API_KEY: token });
+    assert.equal(own.code, 0, own.error);
+    assert.match(own.out, new RegExp(`^Laptop +${prefix} `, 'm'));
+    assert.equal((await cli(['token', 'revoke', 'Laptop', '--yes'])).code, 2);
+    assert.equal(
+      await ok('token', 'revoke', 'Laptop', '--user', person.email, '--yes'),
+      `Token ${prefix} (Laptop) has ended.`,
+    );
+    assert.notEqual((await cli(['token', 'list'], { CASTELLAN_API_KEY: token })).code, 0);
+    assert.equal((await cli(['token', 'revoke', 'Laptop', '--user', person.email, '--yes'])).code, 3);
+  });
+
   test('settings and the audit log are read', async () => {
     assert.match(await ok('settings', 'list', '--changed'), /^SECRET_KEY +\(not shown\) +environment$/m);
     const email = await invite();
