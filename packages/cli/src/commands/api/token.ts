@@ -39,7 +39,7 @@ async function tokenOf(api: Api, user_id: string): Promise<PersonalToken> {
 export const declaration: CommandGroup = {
   commands: {
     list: {
-      summary: 'List the personal access tokens of a user, or with a token the own ones.',
+      summary: 'List the personal access tokens of a user, or your own if a token is the key.',
       options: [userOption, ...apiOptions],
       run: overApi(async (api) => {
         const user = optionOf(api.call, 'user');
