@@ -125,6 +125,11 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'List, create, change and delete applications, their secrets and who has access.',
     load: () => import('./commands/api/application.ts'),
   },
+  'user-attribute': {
+    heading: API,
+    summary: 'List, declare, change and delete the attributes that users can have.',
+    load: () => import('./commands/api/user-attribute.ts'),
+  },
   'api-resource': {
     heading: API,
     summary: 'List, create, change and delete APIs that applications get tokens for.',

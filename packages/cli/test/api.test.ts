@@ -536,6 +536,42 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     await ok('permission-group', 'delete', 'Orders', '--yes');
   });
 
+  test('attributes are declared, changed and deleted, and users get and lose values', async () => {
+    assert.equal((await cli(['user-attribute', 'create', 'floor'])).code, 2);
+    const create = ['user-attribute', 'create', 'floor', '--label', 'Floor', '--type', 'integer'];
+    assert.equal(await ok(...create), 'User attribute floor created.');
+    await ok(
+      'user-attribute',
+      'create',
+      'team',
+      '--label',
+      'Team',
+      '--searchable',
+      'yes',
+      '--max-length',
+      '9',
+    );
+    assert.match(await ok('user-attribute', 'list'), /^team +Team +string +none +/m);
+    await ok('user-attribute', 'update', 'team', '--self', 'read');
+    assert.match(await ok('user-attribute', 'get', 'team'), /^self: +read$/m);
+    const { email } = await addPerson(service);
+    const set = ['user', 'attribute', email, '--set'];
+    await ok(...set, 'floor=3', '--set', 'team=a=b');
+    assert.match(await ok('user', 'attribute', email), /^floor +3\nteam +a=b$/m);
+    assert.deepEqual((await json('user', 'attribute', email)).data, { floor: 3, team: 'a=b' });
+    for (const [value, code] of [
+      ['floor', 2],
+      ['floor=three', 2],
+      ['nowhere=1', 3],
+    ] as const)
+      assert.equal((await cli([...set, value])).code, code, value);
+    await ok(...set, 'team=');
+    assert.deepEqual((await json('user', 'attribute', email)).data, { floor: 3 });
+    assert.notEqual((await cli(['user-attribute', 'delete', 'floor', '--yes'])).code, 0);
+    await ok('user-attribute', 'delete', 'floor', '--force', '--yes');
+    await ok('user-attribute', 'delete', 'team', '--yes');
+  });
+
   test('identity providers are listed, shown and switched off', async () => {
     const { id, slug, issuer } = await addProvider(service);
     assert.match(await ok('identity-provider', 'list'), new RegExp(`^${slug} .* oidc +${issuer} +yes `, 'm'));

@@ -67,6 +67,12 @@ export const identityProviderId = async ({ client }: Api, text: string): Promise
   return find('identity provider', text, bySlug(found));
 };
 
+/** Returns the id of a user attribute, by name or id. */
+export const userAttributeId = async ({ client }: Api, text: string): Promise<string> =>
+  isId(text)
+    ? text.toLowerCase()
+    : find('user attribute', text, client.items('/api/v1/user-attributes', { query: { size: 100 } }));
+
 async function* bySlug(records: AsyncIterable<{ id: string; slug: string }>) {
   for await (const { id, slug } of records) yield { id, name: slug };
 }

@@ -46,8 +46,8 @@ import { keyOf } from './values.ts';
 
 export { isReservedClaim } from './claim-names.ts';
 export { invalid } from './definition.ts';
-export { findAttributes, keepCatalogue, lockCatalogue } from './store.ts';
-export { type Attribute, keyOf, valueFromText, visibleTo, type Writer } from './values.ts';
+export { findAttributes, keepCatalogue } from './store.ts';
+export { keyOf, valueFromText, visibleTo, type Writer } from './values.ts';
 export { findClaimValues, findValues } from './values-store.ts';
 export {
   attributePath,

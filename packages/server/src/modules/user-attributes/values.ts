@@ -92,7 +92,7 @@ function judge({ type, values, max_length }: Attribute, value: unknown): Judged 
 }
 
 /** Returns the target with the patch applied (RFC 7396, 2). It is recursive: the parser limits how deep a patch is. */
-export function mergePatch(target: unknown, patch: unknown): unknown {
+function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch) || Array.isArray(patch)) return patch;
   const merged = new Map(isObject(target) && !Array.isArray(target) ? Object.entries(target) : []);
   for (const [name, value] of Object.entries(patch))
