@@ -185,6 +185,23 @@ export const modules: Modules = {
       'auth/warn.ts',
     ],
   },
+  'auth/email-change': {
+    uses: [
+      'required-providers',
+      'audit',
+      'sessions',
+      'lockout',
+      'passwords',
+      'factors',
+      'authz',
+      'users',
+      'auth/abuse.ts',
+      'auth/login.ts',
+      'auth/one-time-tokens.ts',
+      'auth/password-change.ts',
+      'auth/warn.ts',
+    ],
+  },
   'auth/second-factors': {
     uses: [
       'audit',

@@ -100,6 +100,11 @@ test('every text of the page of an invitation is shown somewhere', async () => {
   assert.deepEqual(unused(pathsOf(invitation), await usesOf(['auth'], 'invitation')), []);
 });
 
+test('every text of the pages that change an email address is shown somewhere', async () => {
+  const { emailLink } = await import('../src/auth/messages/en/email-link.ts');
+  assert.deepEqual(unused(pathsOf(emailLink), await usesOf(['auth'], 'emailLink')), []);
+});
+
 test('every text of signing in with a provider is shown somewhere', async () => {
   const { via } = await import('../src/auth/messages/en/provider.ts');
   assert.deepEqual(unused(pathsOf(via), await usesOf(['auth'], 'via')), []);

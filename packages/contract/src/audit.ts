@@ -138,6 +138,15 @@ export const auditActionCatalogue = {
     text: 'A reset mail was requested. details.outcome: queued, invited (the invitation is sent again), no_account or limited.',
     bounded: true,
   },
+  email_change_requested: {
+    text: 'A user asked to change their email address. details: email, new_email, session_id, outcome: queued, or limited (too many mails to the new address; nothing was sent).',
+  },
+  email_changed: {
+    text: 'A user confirmed a new email address with the link that was mailed to it; every session ended but the one that asked. before, after: email.',
+  },
+  email_change_reverted: {
+    text: 'The former email address was restored with the link that was mailed to it; every session and the password ended. before, after: email. details.removed: what was added to sign in with since the change was requested.',
+  },
   password_changed: { text: 'A user changed their password; every session ended.', afterCommit: true },
   password_reset: { text: 'A password was set with a mailed link; every session ended.', afterCommit: true },
   password_set_by_admin: {

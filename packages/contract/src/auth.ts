@@ -43,10 +43,28 @@ export const DeclineRegistrationBody = Type.Object(
 );
 
 export const CheckLinkBody = Type.Object(
-  { purpose: Type.Enum(['verify_email', 'reset_password', 'invitation']), token: MailedTokenInput },
+  {
+    purpose: Type.Enum(['verify_email', 'reset_password', 'invitation', 'change_email', 'revert_email']),
+    token: MailedTokenInput,
+  },
   { title: 'CheckLink' },
 );
 export type CheckLinkBody = Type.Static<typeof CheckLinkBody>;
+
+export const ChangeEmailBody = Type.Object(
+  {
+    new_email: EmailInput,
+    current_password: Type.Optional(PasswordInput),
+  },
+  {
+    title: 'ChangeEmail',
+    description:
+      'Without `current_password`, and always for an account with a second factor, the caller must have confirmed who they are a moment ago.',
+  },
+);
+export type ChangeEmailBody = Type.Static<typeof ChangeEmailBody>;
+
+export const EmailLinkBody = Type.Object({ token: MailedTokenInput }, { title: 'EmailLink' });
 
 export const ResetConfirmBody = Type.Object(
   { token: MailedTokenInput, new_password: PasswordInput },
@@ -109,13 +127,16 @@ export const LinkState = Type.Object(
     valid: Type.Boolean({ description: 'True if the token would be accepted now.' }),
     already_verified: Type.Boolean({
       description:
-        'True for a verification link whose email address is already verified, and for an invitation that was accepted.',
+        'True for a verification link whose email address is already verified, for an invitation that was accepted, and for a link of a new email address that was confirmed and is still that of the account.',
     }),
     declinable: Type.Boolean({
       description: 'True for a verification link of a registration that can be declined.',
     }),
     email: Type.Optional(
-      Type.String({ description: 'The email address of the account. Present only if `valid` is true.' }),
+      Type.String({
+        description:
+          'The email address of the account; for a link that changes it, the one that the account gets. Present only if `valid` is true.',
+      }),
     ),
     first_name: Type.Optional(
       Type.String({

@@ -633,6 +633,14 @@ export type ChangeAccess = {
   changes: AccessChange[];
 };
 
+/** Without `current_password`, and always for an account with a second factor, the caller must have confirmed who they are a moment ago. */
+export type ChangeEmail = {
+  /** Compared in lower case, without surrounding spaces. Both spellings of an internationalized domain (`ada@münchen.example`, `ada@xn--mnchen-3ya.example`) are the same email. */
+  new_email: string;
+  /** A new password must meet the password policy. */
+  current_password?: string;
+};
+
 export type ChangePassword = {
   /** A new password must meet the password policy. */
   current_password: string;
@@ -665,7 +673,7 @@ export type ChangedRecord = {
 };
 
 export type CheckLink = {
-  purpose: 'verify_email' | 'reset_password' | 'invitation';
+  purpose: 'verify_email' | 'reset_password' | 'invitation' | 'change_email' | 'revert_email';
   token: string;
 };
 
@@ -1147,6 +1155,10 @@ export type EffectivePermissions = {
   notices: ('locked' | 'unverified')[];
   /** Sorted by name. */
   permissions: EffectivePermission[];
+};
+
+export type EmailLink = {
+  token: string;
 };
 
 export type EmailOnly = {
@@ -1659,11 +1671,11 @@ export type JsonWebKeySet = {
 export type LinkState = {
   /** True if the token would be accepted now. */
   valid: boolean;
-  /** True for a verification link whose email address is already verified, and for an invitation that was accepted. */
+  /** True for a verification link whose email address is already verified, for an invitation that was accepted, and for a link of a new email address that was confirmed and is still that of the account. */
   already_verified: boolean;
   /** True for a verification link of a registration that can be declined. */
   declinable: boolean;
-  /** The email address of the account. Present only if `valid` is true. */
+  /** The email address of the account; for a link that changes it, the one that the account gets. Present only if `valid` is true. */
   email?: string;
   /** Of a valid invitation. Empty if the invitation has no name. */
   first_name?: string;
@@ -3428,8 +3440,10 @@ export type ErrorCode =
   | 'csrf_invalid'
   | 'database_unavailable'
   | 'device_not_found'
+  | 'email_change_token_invalid'
   | 'email_not_verified'
   | 'email_taken'
+  | 'email_undo_token_invalid'
   | 'enrolment_expired'
   | 'expired_token'
   | 'external_id_taken'
@@ -3853,6 +3867,16 @@ export type Operations = {
     path: {
       session_id: string;
     };
+    result: Message;
+  };
+  /** Confirm a new email address */
+  'POST /api/v1/auth/confirm-email-change': {
+    body: EmailLink;
+    result: Message;
+  };
+  /** Undo a change of the email address */
+  'POST /api/v1/auth/revert-email-change': {
+    body: EmailLink;
     result: Message;
   };
   /** List the identity providers that people sign in by */
@@ -4440,6 +4464,11 @@ export type Operations = {
       /** A sentence for people. */
       message: string;
     };
+  };
+  /** Change your email address */
+  'POST /api/v1/users/me/email': {
+    body: ChangeEmail;
+    result: Message;
   };
   /** List the identities that you sign in with */
   'GET /api/v1/users/me/identities': {
@@ -5828,6 +5857,9 @@ export type Operations = {
         | 'verification_refused'
         | 'verification_email_sent'
         | 'password_reset_requested'
+        | 'email_change_requested'
+        | 'email_changed'
+        | 'email_change_reverted'
         | 'password_changed'
         | 'password_reset'
         | 'password_set_by_admin'
@@ -5980,6 +6012,9 @@ export type Operations = {
         | 'verification_refused'
         | 'verification_email_sent'
         | 'password_reset_requested'
+        | 'email_change_requested'
+        | 'email_changed'
+        | 'email_change_reverted'
         | 'password_changed'
         | 'password_reset'
         | 'password_set_by_admin'

@@ -11,6 +11,7 @@ import { grantRoutes } from './modules/application-grants/routes.ts';
 import { applicationRoutes } from './modules/applications/routes.ts';
 import { auditRoutes } from './modules/audit/routes.ts';
 import { recordBounded } from './modules/audit/service.ts';
+import { emailLinkRoutes, ownEmailRoutes } from './modules/auth/email-change/routes.ts';
 import { recordUnreadableLogin } from './modules/auth/login.ts';
 import { lifetimeMinutes } from './modules/auth/one-time-tokens.ts';
 import { clearRefreshCookie } from './modules/auth/refresh-cookie.ts';
@@ -166,11 +167,13 @@ export async function buildApp(deps: Deps): Promise<App> {
     prefix: '/api/v1/auth',
   });
   await app.register(async (scope) => sessionRoutes(scope, deps), { prefix: '/api/v1/auth' });
+  await app.register(async (scope) => emailLinkRoutes(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => providerSignInRoutes(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => userRoutes(scope, deps), { prefix: '/api/v1/users' });
   await app.register(async (scope) => userAttributeRoutes(scope, deps), {
     prefix: '/api/v1/user-attributes',
   });
+  await app.register(async (scope) => ownEmailRoutes(scope, deps), { prefix: '/api/v1/users' });
   await app.register(async (scope) => identityRoutes(scope, deps), { prefix: '/api/v1/users' });
   await app.register(async (scope) => personalTokenRoutes(scope, deps), { prefix: '/api/v1/users' });
   await app.register(async (scope) => providerRoutes(scope, deps), { prefix: '/api/v1/auth/providers' });

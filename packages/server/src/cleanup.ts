@@ -5,6 +5,7 @@ import type { Deps } from './deps.ts';
 import { deleteEndedSecrets } from './modules/applications/secrets-store.ts';
 import { forgetAbandonedSink } from './modules/audit/sink-store.ts';
 import { deleteOldEntries } from './modules/audit/store.ts';
+import { deleteOldChanges } from './modules/auth/email-change/store.ts';
 import { deleteExpiredOneTimeTokens } from './modules/auth/one-time-tokens.ts';
 import { deleteIdleDevices } from './modules/devices/service.ts';
 import { deleteExpiredPending, deleteExpiredProofs } from './modules/factors/service.ts';
@@ -38,6 +39,8 @@ import { deleteOldOutboxFiles } from './platform/mail/outbox-folder.ts';
 
 /** Ended sessions are kept for a month, for investigations. */
 const ENDED_SESSION_DAYS = 30;
+/** Both links of a change have ended by then, also of mails that could not be sent for a day. */
+const EMAIL_CHANGE_DAYS = 30;
 /** Ended API keys are listed for a month. Revoked secrets of applications are kept as long, in no list. */
 const ENDED_KEY_DAYS = 30;
 /** Failed attempts are forgotten after a day without another one. The duration of a lock is a setting. */
@@ -61,6 +64,7 @@ export async function cleanUp(deps: Deps): Promise<void> {
     unverified_accounts: () => removeUnverifiedAccounts(deps, settings.unverifiedAccountHours),
     sessions: () => deleteOldSessions(db, ENDED_SESSION_DAYS),
     one_time_tokens: () => deleteExpiredOneTimeTokens(db),
+    email_changes: () => deleteOldChanges(db, EMAIL_CHANGE_DAYS),
     pending_sign_ins: () => deleteExpiredPending(db),
     proofs: () => deleteExpiredProofs(db),
     devices: () => deleteIdleDevices(db, settings.knownDeviceDays),

@@ -194,6 +194,12 @@ export async function eventually<T>(
 
 /** Mails that differ only in their words: kind, and what its built-in subject has in either language. */
 const warnings: readonly (readonly [kind: string, subject: RegExp])[] = [
+  ['email_change_requested', /new email address was requested|neue E-Mail-Adresse angegeben/],
+  ['email_changed', /account has changed$|wurde geändert$/],
+  [
+    'email_change',
+    /new email address at|entered your email|neue E-Mail-Adresse bei|Ihre E-Mail-Adresse .* eingegeben/,
+  ],
   ['second_factor_added', /factor was added|Faktor hinzugefügt/],
   ['second_factor_removed', /factor was removed|Faktor entfernt/],
   ['second_factor_reset', /factors .* were reset|Faktoren .* zurückgesetzt/],

@@ -22,6 +22,8 @@ const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
   '/forgot': async () => (await import('./pages/Forgot.tsx')).Forgot,
   '/reset': async () => (await import('./pages/Reset.tsx')).Reset,
   '/invitation': async () => (await import('./pages/Invitation.tsx')).invitationPage(),
+  '/confirm-email': async () => (await import('./pages/EmailLink.tsx')).emailLinkPage('change_email'),
+  '/undo-email': async () => (await import('./pages/EmailLink.tsx')).emailLinkPage('revert_email'),
   '/provider': async () => (await import('./pages/provider/load.ts')).providerPage(),
 };
 /** Pages between an application's request and its answer; the first two also stand alone. */

@@ -11,6 +11,8 @@ export const authPaths: readonly string[] = [
   '/forgot',
   '/reset',
   '/invitation',
+  '/confirm-email',
+  '/undo-email',
   '/consent',
   '/device',
   '/sign-out',

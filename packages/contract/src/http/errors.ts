@@ -23,6 +23,14 @@ export const errorCatalogue = {
     'This account is not a pending registration and cannot be declined. Contact an administrator.',
   ],
   reset_token_invalid: [400, 'The reset link is invalid or has expired. Request a new one.'],
+  email_change_token_invalid: [
+    400,
+    'The link is invalid, has expired, was used or was replaced. Request the change of the email address again.',
+  ],
+  email_undo_token_invalid: [
+    400,
+    'The link is invalid, has expired or was used, or an administrator has changed the account since.',
+  ],
   invitation_token_invalid: [
     400,
     'The invitation is invalid, has expired, was withdrawn or was accepted before. Ask for a new one.',

@@ -10,6 +10,9 @@ for (const [minutes, english, german] of [
   [60, '1 hour', '1 Stunde'],
   [90, '90 minutes', '90 Minuten'],
   [1_440, '24 hours', '24 Stunden'],
+  [2_880, '2 days', '2 Tage'],
+  [2_940, '49 hours', '49 Stunden'],
+  [10_080, '7 days', '7 Tage'],
   [525_601, '525,601 minutes', '525.601 Minuten'],
 ] as const)
   test(`${minutes} minutes are ${english} and ${german}`, () => {

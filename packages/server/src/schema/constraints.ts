@@ -52,6 +52,7 @@ export const constraintCodes: Readonly<Record<string, ErrorCode>> = {
   identity_role_mappings_role_id_fkey: 'role_not_found',
   identities_provider_id_issuer_subject_key: 'identity_taken',
   identities_user_id_fkey: 'conflict',
+  email_changes_user_id_fkey: 'conflict',
   identities_provider_id_fkey: 'provider_in_use',
   application_secrets_secret_hash_key: 'conflict',
   access_grants_code_hash_key: 'conflict',

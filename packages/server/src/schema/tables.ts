@@ -282,6 +282,16 @@ export type Tables = {
     locked_until: Timestamp | null;
     code_locked_until: Timestamp | null;
   };
+  email_changes: {
+    id: string;
+    user_id: string;
+    former_email: string;
+    new_email: string;
+    session_id: string;
+    session_epoch: number;
+    requested_at: Defaulted<Timestamp>;
+    confirmed_at: Timestamp | null;
+  };
   factor_attempts: {
     user_id: string;
     failures: Defaulted<number>;
@@ -420,12 +430,13 @@ export type Tables = {
   };
   one_time_tokens: {
     token_hash: Buffer;
-    purpose: 'verify_email' | 'reset_password' | 'recover' | 'invitation';
+    purpose: 'verify_email' | 'reset_password' | 'recover' | 'invitation' | 'change_email' | 'revert_email';
     user_id: string;
     email: string;
     created_at: Defaulted<Timestamp>;
     expires_at: Timestamp;
     used_at: Timestamp | null;
+    email_change_id: string | null;
   };
   outbox: {
     id: Defaulted<string>;

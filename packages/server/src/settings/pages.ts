@@ -85,6 +85,18 @@ export const pagesSettings = {
     'Link in the mail of an invitation, in the same form.',
     { shown: '`PUBLIC_URL/invitation#token={token}`' },
   ),
+  changeEmailUrl: setting(
+    'CHANGE_EMAIL_URL',
+    optional(parseLinkTemplate),
+    'Link in the mail that confirms a new email address, in the same form.',
+    { shown: '`PUBLIC_URL/confirm-email#token={token}`' },
+  ),
+  undoEmailUrl: setting(
+    'UNDO_EMAIL_URL',
+    optional(parseLinkTemplate),
+    'Link in the mail to the former email address, which undoes the change, in the same form.',
+    { shown: '`PUBLIC_URL/undo-email#token={token}`' },
+  ),
   forgotUrl: setting(
     'FORGOT_URL',
     optional(parseLink),

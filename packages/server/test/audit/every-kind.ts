@@ -56,6 +56,7 @@ export async function causeActions(service: TestService): Promise<CausedActions>
     );
   const context: Context = { service, caller, note, secrets };
   await accounts(context);
+  await emailChanges(context);
   await administration(context);
   await serviceAccounts(context);
   await applications(context);
@@ -118,6 +119,21 @@ async function accounts({ service, caller, note, secrets }: Context): Promise<vo
   const reset = await linkTo(service, email, 'password_reset');
   secrets.add(reset);
   await send('POST', '/auth/password-reset/confirm', { token: reset, new_password: THIRD_PASSWORD });
+}
+
+async function emailChanges({ service, caller, note, secrets }: Context): Promise<void> {
+  const { email } = await addPerson(service, { email: 'mover@example.com' });
+  const client = service.client();
+  note('login', await client.login({ email, password: PASSWORD }));
+  const send = caller(client);
+  const to = 'moved@example.com';
+  await send('POST', '/users/me/email', { new_email: to });
+  const link = await linkTo(service, to, 'email_change');
+  secrets.add(link);
+  await send('POST', '/auth/confirm-email-change', { token: link });
+  const undo = await linkTo(service, email, 'email_changed');
+  secrets.add(undo);
+  await send('POST', '/auth/revert-email-change', { token: undo });
 }
 
 async function invitations({ service, secrets }: Context, send: Send): Promise<void> {

@@ -3,7 +3,13 @@
 // Every act must say what becomes of each.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { confirmReset, paths, resetLink } from '@castellan/testing/accounts/self-service';
+import {
+  changeEmail,
+  confirmReset,
+  linkTo,
+  paths,
+  resetLink,
+} from '@castellan/testing/accounts/self-service';
 import type { Answer, TestClient } from '@castellan/testing/client';
 import { newEmail, startTestService } from '@castellan/testing/harness';
 import {
@@ -64,6 +70,8 @@ type Act = {
   onlyApp?: true;
   /** Whether NEW_PASSWORD is the password afterwards. */
   setsPassword?: true;
+  /** Whether there is no password until the mail that the act sent sets NEW_PASSWORD. */
+  endsPassword?: true;
   /** What the password comes to on the trusted device where trust has not ended. */
   onTrusted?: string;
 };
@@ -104,6 +112,24 @@ const acts: Record<string, Act> = {
     run: ({ client, id }) => client.put(`/api/v1/users/${id}`, { email: newEmail() }),
     ...withSessions,
     links: 'ends',
+  },
+  'an address that its owner changes': {
+    run: async ({ client, email }) => {
+      await changeEmail(service, client, email, newEmail());
+      return client.get(paths.me);
+    },
+    ...withSessions,
+    own: 'stays',
+    links: 'ends',
+  },
+  'a change of the address that its owner undoes': {
+    run: async ({ client, email }) => {
+      const token = await changeEmail(service, client, email, newEmail());
+      return service.client().post(paths.undoEmail, { token });
+    },
+    ...withSessions,
+    links: 'ends',
+    endsPassword: true,
   },
   'signing out': { run: ({ client }) => client.post(`${AUTH}/logout`), ...nothing, own: 'ends' },
   'signing out everywhere': { run: ({ client }) => client.post(`${AUTH}/logout/all`), ...withSessions },
@@ -225,12 +251,21 @@ describe('an act of a person on their own account', () => {
       // Restores what the person types, so that what is refused now was ended by the act.
       await service.sql('update users set email = $2 where id = $1', [person.id, person.email]);
       await assertTokens(before, act.own);
+      if (act.endsPassword) await setAgain(person);
       await assertOtherSession(person, act);
       await assertSignIns(person, act);
       const late = await confirmReset(service.client(), person.resetToken, 'Copper+Violin95Moss');
       assert.equal(late.status, act.links === 'ends' ? 400 : 200, late.text);
     });
 });
+
+/** By the mail that the act sent. */
+async function setAgain({ email }: Person): Promise<void> {
+  const earlier = 1;
+  const token = await linkTo(service, email, 'password_reset', earlier);
+  const answer = await confirmReset(service.client(), token, NEW_PASSWORD);
+  assert.equal(answer.status, 200, answer.text);
+}
 
 function fatesOf({ own, others, trust, pending, codes, setUp, links }: Act): string {
   const fates = {
@@ -267,7 +302,7 @@ async function assertSignIns(person: Person, act: Act): Promise<void> {
   const isOpen = act.pending === 'stays';
   const expected = !isOpen ? 'sign_in_expired' : act.codes === 'ends' ? 'second_factor_invalid' : 200;
   assert.equal(completed.status === 200 ? 200 : completed.body.code, expected, completed.text);
-  const now = { ...person, password: act.setsPassword ? NEW_PASSWORD : person.password };
+  const now = { ...person, password: act.setsPassword || act.endsPassword ? NEW_PASSWORD : person.password };
   const isAsked = act.trust === 'ends' && !act.onlyApp;
   const onTrusted = act.onTrusted ?? (isAsked ? 'second_factor_required' : 200);
   assert.equal(await passwordAlone(trusted, now), onTrusted, 'the trusted device');

@@ -9,7 +9,7 @@ import { eventually, startTestService, type TestMail, type TestService } from '@
 import { freePort } from '@castellan/testing/ports';
 import { startSmtpSink } from '@castellan/testing/smtp-sink';
 import { addPerson, type Person } from '@castellan/testing/users/people';
-import type { MailKind, MailPayloads } from '../../src/modules/auth/mails/payloads.ts';
+import type { MailKind, MailPayloads, WarningKind } from '../../src/modules/auth/mails/payloads.ts';
 import { mayWarn } from '../../src/modules/auth/mails/warning-limit.ts';
 import { consumeOneTimeToken } from '../../src/modules/auth/one-time-tokens.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
@@ -53,8 +53,8 @@ async function addWriter(language: 'en' | 'de', state: { isPending?: boolean } =
 }
 
 const cases: readonly (readonly [
-  kind: Exclude<MailKind, 'verification' | 'password_reset' | 'account_locked' | 'second_factor_reset'>,
-  values: { factor?: string; left?: number; provider?: string; token?: string },
+  kind: Exclude<WarningKind, 'second_factor_reset'>,
+  values: { factor?: string; left?: number; provider?: string; token?: string; new_email?: string },
   en: RegExp,
   de: RegExp,
 ])[] = [
@@ -66,6 +66,12 @@ const cases: readonly (readonly [
   ['new_sign_in', {}, /signed in to/, /angemeldet/],
   ['personal_token_created', { token: 'CI' }, /Token: CI/, /Token: CI/],
   ['identity_connected', { provider: 'Acme' }, /Provider: Acme/, /Anmeldedienst: Acme/],
+  [
+    'email_change_requested',
+    { new_email: 'ada@new.example' },
+    /address to ada@new\.example\./,
+    /E-Mail-Adresse in ada@new\.example ändern/,
+  ],
   ['identity_disconnected', { provider: 'Acme' }, /was disconnected/, /getrennt/],
 ];
 

@@ -12,6 +12,9 @@ export const paths = {
   requestReset: '/api/v1/auth/password-reset/request',
   confirmReset: '/api/v1/auth/password-reset/confirm',
   acceptInvitation: '/api/v1/auth/accept-invitation',
+  changeEmail: '/api/v1/users/me/email',
+  confirmEmail: '/api/v1/auth/confirm-email-change',
+  undoEmail: '/api/v1/auth/revert-email-change',
   changePassword: '/api/v1/auth/change_password',
   refresh: '/api/v1/auth/refresh',
   me: '/api/v1/users/me',
@@ -59,7 +62,7 @@ export const mailsTo = (service: TestService, email: string, kind: string): Test
 export async function linkTo(
   service: TestService,
   email: string,
-  kind: 'verification' | 'password_reset' | 'invitation',
+  kind: 'verification' | 'password_reset' | 'invitation' | 'email_change' | 'email_changed',
   after = 0,
 ): Promise<string> {
   const mail = await eventually(() => mailsTo(service, email, kind)[after], `${kind} ${after} to ${email}`);
@@ -72,6 +75,32 @@ export async function resetLink(service: TestService, email: string): Promise<st
   const before = mailsTo(service, email, 'password_reset').length;
   await service.client().post(paths.requestReset, { email });
   return linkTo(service, email, 'password_reset', before);
+}
+
+/** Asks for a new address with PASSWORD, and returns the token of the mail to it. */
+export async function requestEmailChange(
+  service: TestService,
+  client: TestClient,
+  newEmail: string,
+): Promise<string> {
+  const before = mailsTo(service, newEmail, 'email_change').length;
+  const answer = await client.post(paths.changeEmail, { new_email: newEmail, current_password: PASSWORD });
+  if (answer.status !== 202) throw new Error(`the request answered ${answer.status}: ${answer.text}`);
+  return linkTo(service, newEmail, 'email_change', before);
+}
+
+/** Changes the address of the client's account to a new one. Returns the token of the mail to the former one, which undoes it. */
+export async function changeEmail(
+  service: TestService,
+  client: TestClient,
+  from: string,
+  to: string,
+): Promise<string> {
+  const before = mailsTo(service, from, 'email_changed').length;
+  const token = await requestEmailChange(service, client, to);
+  const answer = await service.client().post(paths.confirmEmail, { token });
+  if (answer.status !== 200) throw new Error(`the confirmation answered ${answer.status}: ${answer.text}`);
+  return linkTo(service, from, 'email_changed', before);
 }
 
 export const confirmReset = (client: TestClient, token: string, password: string): Promise<Answer> =>

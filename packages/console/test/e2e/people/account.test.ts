@@ -20,7 +20,7 @@ test('names can be changed, email and roles say who can change them', async (t) 
   const save = page.getByRole('button', { name: 'Save' });
   await save.waitFor();
   assert.equal(await save.isDisabled(), true, 'nothing is changed yet');
-  await page.getByText('An administrator can change your email address.').waitFor();
+  await page.getByRole('button', { name: 'Change the email address' }).waitFor();
   await page.getByLabel('First name').fill('Grace');
   await save.click();
   await page.getByText('Your names are saved.').waitFor();

@@ -502,6 +502,8 @@ const paths = [
   '/verify-email#token=x',
   '/reset#token=x',
   '/invitation#token=x',
+  '/confirm-email#token=x',
+  '/undo-email#token=x',
   '/forgot',
 ];
 

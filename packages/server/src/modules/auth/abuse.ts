@@ -14,7 +14,14 @@ export type AbuseDeps = MailLimitDeps & {
 };
 
 /** The purpose of an account mail. Each is counted separately, so that resends cannot use up a user's resets. */
-export type MailPurpose = 'verification' | 'reset' | 'recovery' | 'provider' | 'invitation';
+export type MailPurpose =
+  | 'verification'
+  | 'reset'
+  | 'recovery'
+  | 'provider'
+  | 'invitation'
+  | 'email-change'
+  | 'new-email';
 
 /** Counts one mail to this email and returns the result; null if ACCOUNT_EMAIL_LIMIT is off. */
 export async function countMail(

@@ -32,6 +32,7 @@ const values = {
   factor: 'Ada\'s "key" <3',
   provider: 'Acme "Co" <3',
   codes_left: '7',
+  new_email: 'ada@new.example',
 };
 const warnings: MailName[] = [
   'second-factor-added',
@@ -46,8 +47,11 @@ const warnings: MailName[] = [
   'account-made',
   'account-taken-over',
   'provider-attempt',
+  'email-change-attempt',
+  'email-change-requested',
+  'email-changed',
 ];
-const names: MailName[] = ['verification', 'password-reset', 'account-locked', ...warnings];
+const names: MailName[] = ['verification', 'password-reset', 'account-locked', 'email-change', ...warnings];
 
 for (const language of languages)
   for (const name of names)

@@ -32,6 +32,10 @@ const placeholders = {
   'identity-disconnected': [...warning, 'provider'],
   'account-made': [...warning, 'provider'],
   'account-taken-over': [...warning, 'provider'],
+  'email-change': ['service_name', 'app_url', 'email', 'link', 'link_lifetime'],
+  'email-change-attempt': warning,
+  'email-change-requested': [...warning, 'new_email'],
+  'email-changed': [...warning, 'new_email', 'link_lifetime'],
   'provider-attempt': [...warning, 'provider'],
   'provider-code': ['service_name', 'app_url', 'email', 'provider', 'code', 'code_lifetime'],
 } as const;
@@ -94,6 +98,10 @@ export function loadMailTemplates(dir: string | undefined, defaultLanguage: Lang
     'identity-disconnected': loadMail(language, 'identity-disconnected'),
     'account-made': loadMail(language, 'account-made'),
     'account-taken-over': loadMail(language, 'account-taken-over'),
+    'email-change': loadMail(language, 'email-change'),
+    'email-change-attempt': loadMail(language, 'email-change-attempt'),
+    'email-change-requested': loadMail(language, 'email-change-requested'),
+    'email-changed': loadMail(language, 'email-changed'),
     'provider-attempt': loadMail(language, 'provider-attempt'),
     'provider-code': loadMail(language, 'provider-code'),
   });

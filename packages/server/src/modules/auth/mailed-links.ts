@@ -15,9 +15,16 @@ import {
   markVerified,
   readRecord,
 } from '../users/service.ts';
+import { findAddresses, isOfPresentEmail } from './email-change/store.ts';
 import type { InvitationDeps } from './invitations/invited.ts';
 import { canAcceptByPasskey } from './invitations/passkey.ts';
-import { consumeOneTimeToken, findTokenOwner, isOfVerifiedUser, turnKeyOf } from './one-time-tokens.ts';
+import {
+  consumeOneTimeToken,
+  findTokenOwner,
+  hashOfToken,
+  isOfVerifiedUser,
+  turnKeyOf,
+} from './one-time-tokens.ts';
 import { setPasswordByLink } from './password-change.ts';
 import { finishVerification, linkRefusal, type RegistrationDeps } from './registration.ts';
 
@@ -27,17 +34,30 @@ export async function checkLink(deps: InvitationDeps, { purpose, token }: CheckL
   const isOfAccount = isVerification || purpose === 'invitation';
   if (isOfAccount && (await isOfVerifiedUser(deps.db, token, purpose)))
     return { valid: false, already_verified: true, declinable: false };
+  if (purpose === 'change_email' && (await isOfPresentEmail(deps.db, hashOfToken(token))))
+    return { valid: false, already_verified: true, declinable: false };
   const owner = await findTokenOwner(deps.db, purpose, token);
   if (!owner) return { valid: false, already_verified: false, declinable: false };
   return {
     valid: true,
     already_verified: false,
     declinable: isVerification && (await isPendingRegistration(deps.db, owner.user_id)),
-    email: shownEmail(owner.email),
+    email: shownEmail(await addressOf(deps, purpose, owner)),
     ...(purpose === 'invitation'
       ? { ...(await namesOf(deps, owner.user_id)), passkey: canAcceptByPasskey(deps) }
       : {}),
   };
+}
+
+/** Returns the address of the account; for a link that changes it, the one that it gets. */
+async function addressOf(
+  deps: RegistrationDeps,
+  purpose: CheckLinkBody['purpose'],
+  { email, email_change_id: id }: NonNullable<Awaited<ReturnType<typeof findTokenOwner>>>,
+): Promise<string> {
+  const change = id === null ? undefined : await findAddresses(deps.db, id);
+  if (!change) return email;
+  return purpose === 'revert_email' ? change.former_email : change.new_email;
 }
 
 /** Returns the names that the accept page shows; those of the invitation. */

@@ -17,6 +17,7 @@ import {
   isCounted,
   type MailKind,
   type MailPayloads,
+  readEmailChange,
   readPayload,
   readSignIn,
   readWarning,
@@ -96,6 +97,8 @@ export type MailDeps = WarningLimitDeps & {
     verifyUrl: LinkTemplate | undefined;
     resetUrl: LinkTemplate | undefined;
     inviteUrl: LinkTemplate | undefined;
+    changeEmailUrl: LinkTemplate | undefined;
+    undoEmailUrl: LinkTemplate | undefined;
     forgotUrl: string | undefined;
     lockoutMinutes: number;
     accountEmailLimit: RateLimitRule | null;
@@ -112,12 +115,9 @@ export function createMailComposer(deps: MailDeps) {
   const { settings } = deps;
   return async (kind: string, payload: unknown, attempt: number): Promise<Mail | null> => {
     const { email, linkEpoch } = readPayload(payload);
-    const { rows } = await sql<Recipient>`
-      select id, email, first_name, last_name, is_active, verified, link_epoch, language, recovery_pending,
-        recovery_handed_over, invited_at, invitation_hours from users where email = ${email}`.execute(
-      deps.db,
-    );
-    const user = rows[0];
+    if (kind === 'email_change') return composeEmailChange(deps, payload, linkEpoch);
+    if (kind === 'email_changed') return composeEmailChanged(deps, payload, linkEpoch);
+    const user = await findRecipient(deps.db, email);
     if (kind === 'provider_code') return composeCode(deps, user, { email, payload });
     if (!user?.is_active) return null;
     const language = languageOfMails(user.language, settings.language);
@@ -154,6 +154,86 @@ export function createMailComposer(deps: MailDeps) {
         return composeWarning(deps, { ...user, language }, kind, { payload, linkEpoch, attempt });
     }
   };
+}
+
+const recipientColumns = `id, email, first_name, last_name, is_active, verified, link_epoch, language, recovery_pending,
+  recovery_handed_over, invited_at, invitation_hours`;
+
+async function findRecipient(db: Db, email: string): Promise<Recipient | undefined> {
+  const { rows } = await sql<Recipient>`
+    select ${sql.raw(recipientColumns)} from users where email = ${email}`.execute(db);
+  return rows[0];
+}
+
+type ChangeOfEmail = Recipient &
+  Pick<Row<'email_changes'>, 'former_email' | 'new_email'> & { is_requested: boolean; is_confirmed: boolean };
+
+/**
+ * Returns a change of an address with its account, which is active and in the same epoch of links. By the id: another account may
+ * have got the address in the meantime.
+ */
+async function findChange(
+  db: Db,
+  payload: unknown,
+  linkEpoch: number,
+): Promise<{ id: string; change: ChangeOfEmail } | undefined> {
+  const id = readEmailChange(payload);
+  const { rows } = await sql<ChangeOfEmail>`
+    select u.*, c.former_email, c.new_email, c.confirmed_at is not null as is_confirmed,
+      c.confirmed_at is null and c.session_epoch = u.session_epoch and c.former_email = u.email as is_requested
+    from email_changes c join (
+      select ${sql.raw(recipientColumns)}, session_epoch from users) u on u.id = c.user_id
+    where c.id = ${id} and u.is_active and u.invited_at is null and u.link_epoch = ${linkEpoch}`.execute(db);
+  return rows[0] && { id, change: rows[0] };
+}
+
+/**
+ * Returns the mail to the new address. If an account has it, its owner is told of the attempt, and gets no link. Returns null if the
+ * request has ended.
+ */
+async function composeEmailChange(deps: MailDeps, payload: unknown, linkEpoch: number): Promise<Mail | null> {
+  const { settings } = deps;
+  const found = await findChange(deps.db, payload, linkEpoch);
+  if (!found?.change.is_requested) return null;
+  const { id, change } = found;
+  const owner = await findRecipient(deps.db, change.new_email);
+  if (owner) {
+    if (!owner.is_active || owner.invited_at !== null) return null;
+    const language = languageOfMails(owner.language, settings.language);
+    return write(deps, { ...owner, language }, 'email-change-attempt', {
+      ...warningValues(readWarning(payload), language),
+      link: accountLink(deps),
+    });
+  }
+  const link = await issueLink(deps, 'change_email', change, id);
+  if (link === null) return null;
+  const language = languageOfMails(change.language, settings.language);
+  // Anybody can type another person's address, so the mail says nothing of the account.
+  const reader = { email: change.new_email, first_name: '', last_name: '', verified: false, language };
+  return write(deps, reader, 'email-change', {
+    link,
+    link_lifetime: duration(lifetimeMinutes.change_email, language),
+  });
+}
+
+/** Returns the mail to the former address, whose link undoes the change. Null if an administrator has ended the links since. */
+async function composeEmailChanged(
+  deps: MailDeps,
+  payload: unknown,
+  linkEpoch: number,
+): Promise<Mail | null> {
+  const found = await findChange(deps.db, payload, linkEpoch);
+  if (!found?.change.is_confirmed) return null;
+  const { id, change } = found;
+  const link = await issueLink(deps, 'revert_email', change, id);
+  if (link === null) return null;
+  const language = languageOfMails(change.language, deps.settings.language);
+  return write(deps, { ...change, email: change.former_email, language }, 'email-changed', {
+    ...warningValues(readWarning(payload), language),
+    new_email: shownEmail(change.new_email),
+    link,
+    link_lifetime: duration(lifetimeMinutes.revert_email, language),
+  });
 }
 
 /**
@@ -270,6 +350,7 @@ async function issueLink(
   { db, settings }: MailDeps,
   purpose: Purpose,
   user: Recipient,
+  emailChangeId: string | null = null,
 ): Promise<string | null> {
   const ownPage = (page: string): LinkTemplate => `${settings.publicUrl}${page}=${TOKEN_PLACEHOLDER}`;
   const templates: Record<Purpose, LinkTemplate> = {
@@ -277,8 +358,10 @@ async function issueLink(
     reset_password: settings.resetUrl ?? ownPage('/reset#token'),
     recover: ownPage('/login#recovery'),
     invitation: settings.inviteUrl ?? ownPage('/invitation#token'),
+    change_email: settings.changeEmailUrl ?? ownPage('/confirm-email#token'),
+    revert_email: settings.undoEmailUrl ?? ownPage('/undo-email#token'),
   };
-  const token = await inTransaction(db, (tx) => issueOneTimeToken(tx, purpose, user));
+  const token = await inTransaction(db, (tx) => issueOneTimeToken(tx, purpose, user, emailChangeId));
   return token === null ? null : fillLink(templates[purpose], token);
 }
 

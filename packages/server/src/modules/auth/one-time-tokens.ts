@@ -13,19 +13,25 @@ export const lifetimeMinutes: Record<Exclude<Purpose, 'invitation'>, number> = {
   verify_email: 24 * 60,
   reset_password: 30,
   recover: 24 * 60,
+  change_email: 24 * 60,
+  // The owner of a hijacked account may not read the mail at once.
+  revert_email: 7 * 24 * 60,
 };
 
-const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+/** Returns what the table holds of a token. */
+export const hashOfToken = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 /**
  * Issues a token and ends earlier ones of the same user and purpose. Returns its text; null if the account was deleted
  * or deactivated, got another email, had its links ended or accepted its invitation since `user` was read. Invited accounts have
- * links of invitations alone, and others have none.
+ * links of invitations alone, and others have none. `emailChangeId`: of the change that the link confirms or undoes; then only
+ * earlier tokens of that change end.
  */
 export async function issueOneTimeToken(
   tx: Tx,
   purpose: Purpose,
   user: Pick<Row<'users'>, 'id' | 'email' | 'link_epoch'>,
+  emailChangeId: string | null = null,
 ): Promise<string | null> {
   const token = randomToken();
   // The row lock serializes parallel calls, so that only the newest token stays valid.
@@ -36,35 +42,46 @@ export async function issueOneTimeToken(
     for update`.execute(tx);
   const [found] = rows;
   if (!found) return null;
-  await endOneTimeTokens(tx, purpose, user.id);
+  await sql`
+    delete from one_time_tokens where user_id = ${user.id} and purpose = ${purpose} and used_at is null
+      and email_change_id is not distinct from ${emailChangeId}`.execute(tx);
   const minutes = purpose === 'invitation' ? (found.invitation_hours ?? 0) * 60 : lifetimeMinutes[purpose];
   if (purpose === 'invitation')
     await sql`
       update users set invitation_sent_at = now(), invitation_expires_at = now() + make_interval(mins => ${minutes})
       where id = ${user.id}`.execute(tx);
   await sql`
-    insert into one_time_tokens (token_hash, purpose, user_id, email, expires_at)
-    values (${hashOf(token)}, ${purpose}, ${user.id}, ${user.email},
+    insert into one_time_tokens (token_hash, purpose, user_id, email, email_change_id, expires_at)
+    values (${hashOfToken(token)}, ${purpose}, ${user.id}, ${user.email}, ${emailChangeId},
             now() + make_interval(mins => ${minutes}))`.execute(tx);
   return token;
 }
 
 /** Returns the key by which uses of one link take turns in the gate. It does not reveal the token. */
-export const turnKeyOf = (token: string): string => `link ${hashOf(token).toString('base64')}`;
+export const turnKeyOf = (token: string): string => `link ${hashOfToken(token).toString('base64')}`;
 
 // After an invitation was accepted, its links do nothing; before, the account has no other links.
 const isForInvited = sql`(t.purpose = 'invitation') = (u.invited_at is not null)`;
 
+// A link that undoes a change works whatever the address is by then: a hijacker can change it more than once.
+const isOfAddress = sql`(u.email = t.email or t.purpose = 'revert_email')`;
+
+// A request to change the address ends with all sessions. The link of a change that is confirmed or gone confirms nothing.
+const hasChange = sql`(t.email_change_id is null or exists (
+  select from email_changes c where c.id = t.email_change_id and c.user_id = u.id
+    and (c.confirmed_at is not null) = (t.purpose = 'revert_email')
+    and (t.purpose = 'revert_email' or c.session_epoch = u.session_epoch)))`;
+
+const isOpen = sql`u.is_active and ${isOfAddress} and ${isForInvited} and ${hasChange}`;
+
+type Owned = Pick<Row<'one_time_tokens'>, 'user_id' | 'email' | 'email_change_id'>;
+
 /** Returns the token's user; undefined if the token is invalid. The token stays usable. */
-export async function findTokenOwner(
-  db: Db,
-  purpose: Purpose,
-  token: string,
-): Promise<{ user_id: string; email: string } | undefined> {
-  const { rows } = await sql<{ user_id: string; email: string }>`
-    select t.user_id, t.email from one_time_tokens t join users u on u.id = t.user_id
-    where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
-      and u.is_active and u.email = t.email and ${isForInvited}`.execute(db);
+export async function findTokenOwner(db: Db, purpose: Purpose, token: string): Promise<Owned | undefined> {
+  const { rows } = await sql<Owned>`
+    select t.user_id, t.email, t.email_change_id from one_time_tokens t join users u on u.id = t.user_id
+    where t.token_hash = ${hashOfToken(token)} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
+      and ${isOpen}`.execute(db);
   return rows[0];
 }
 
@@ -76,19 +93,19 @@ export async function consumeOneTimeToken(
   tx: Tx,
   purpose: Purpose,
   token: string,
-): Promise<{ user_id: string; email: string } | undefined> {
+): Promise<Owned | undefined> {
   // Locks the user's row first, as everywhere, to avoid deadlocks with the clean-up and with new links. A used or
   // expired link locks nothing, so that it cannot be used to block the account.
-  const { rows } = await sql<{ user_id: string; email: string }>`
+  const { rows } = await sql<Owned>`
     with owner as materialized (
       select u.id from users u join one_time_tokens t on t.user_id = u.id
-      where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
-        and u.email = t.email and u.is_active and ${isForInvited}
+      where t.token_hash = ${hashOfToken(token)} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
+        and ${isOpen}
       for update of u)
     update one_time_tokens set used_at = now()
-    where token_hash = ${hashOf(token)} and purpose = ${purpose} and used_at is null and expires_at > now()
+    where token_hash = ${hashOfToken(token)} and purpose = ${purpose} and used_at is null and expires_at > now()
       and user_id = (select id from owner)
-    returning user_id, email`.execute(tx);
+    returning user_id, email, email_change_id`.execute(tx);
   return rows[0];
 }
 
@@ -103,7 +120,7 @@ export async function consumeTokenOf(
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update one_time_tokens t set used_at = now() from users u
-    where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} and t.used_at is null
+    where t.token_hash = ${hashOfToken(token)} and t.purpose = ${purpose} and t.used_at is null
       and t.expires_at > clock_timestamp() and t.user_id = ${userId}
       and u.id = t.user_id and u.email = t.email and u.is_active`.execute(tx);
   return numAffectedRows === 1n;
@@ -125,7 +142,7 @@ export async function isOfVerifiedUser(
 ): Promise<boolean> {
   const { rows } = await sql`
     select from one_time_tokens t join users u on u.id = t.user_id
-    where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} and u.verified`.execute(db);
+    where t.token_hash = ${hashOfToken(token)} and t.purpose = ${purpose} and u.verified`.execute(db);
   return rows.length > 0;
 }
 

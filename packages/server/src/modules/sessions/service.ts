@@ -22,6 +22,7 @@ import type { BrowserCookieSettings } from './browser/cookie.ts';
 import { createBrowserToken, presentedTo } from './browser/token.ts';
 import type { KeyRing } from './key-ring.ts';
 import {
+  carryOver,
   countLiveSessions,
   type EndedSessions,
   type Ending,
@@ -428,6 +429,20 @@ export async function endAllSessions(
 ): Promise<Pick<EndedSessions, 'count' | 'ids'>> {
   const [ended] = await endEpochs(tx, [userId], reason, ending);
   return ended ?? { count: 0, ids: [] };
+}
+
+/**
+ * Ends every session of a user but one, as `endAllSessions`: also what hangs on all of them, such as trust in devices and what
+ * applications were given. Returns how many ended. If the one has ended before, none stays.
+ */
+export async function endOtherSessions(
+  tx: Tx,
+  userId: string,
+  keptId: string,
+  reason: string,
+): Promise<number> {
+  const { count } = await endAllSessions(tx, userId, reason);
+  return (await carryOver(tx, userId, keptId)) ? count - 1 : count;
 }
 
 /**

@@ -297,6 +297,15 @@ export async function endEpochs(
   return rows;
 }
 
+/** Takes a session that lived in the epoch before along into the present one. Returns whether it lives on. */
+export async function carryOver(tx: Tx, userId: string, sessionId: string): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update sessions s set epoch = u.session_epoch from users u
+    where s.id = ${sessionId} and s.user_id = ${userId} and u.id = s.user_id
+      and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch - 1, u.is_active)`.execute(tx);
+  return numAffectedRows === 1n;
+}
+
 export type HeldSession = Pick<Row<'sessions'>, 'proof' | 'device_id' | 'created_at'> & SessionOrigin;
 
 /**

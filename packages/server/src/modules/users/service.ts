@@ -8,6 +8,7 @@ import type { GraphSource } from '../authz/graph/graph.ts';
 import { toUser, type VersionedUser } from './presentation.ts';
 import { findUserById } from './store.ts';
 
+export { lockEmails } from './changes/change-store.ts';
 export { deletePendingRegistration, removeUnverifiedAccounts } from './clean-up.ts';
 export { useInvitationsUp } from './invitations/store.ts';
 export { cleanNames } from './names.ts';

@@ -149,6 +149,8 @@ test('configured links, names and texts replace the defaults', async (t) => {
     RESET_URL: 'com.example.app:/reset#token={token}',
     INVITE_URL: 'https://app.example.com/welcome?token={token}',
     INVITATION_EXPIRE_HOURS: '5',
+    CHANGE_EMAIL_URL: 'https://app.example.com/new-address?token={token}',
+    UNDO_EMAIL_URL: 'https://app.example.com/undo/{token}',
     FORGOT_URL: 'https://app.example.com/forgot-password',
     MAIL_TEMPLATES_DIR: folder,
     ACCOUNT_LOCKOUT_ATTEMPTS: '1',
@@ -174,6 +176,14 @@ test('configured links, names and texts replace the defaults', async (t) => {
   assert.equal(invitation.subject, 'Your invitation to Acme Accounts');
   assert.match(invitation.text, /^https:\/\/app\.example\.com\/welcome\?token=[\w-]{43}$/m);
   assert.match(invitation.text, /works once, for 5 hours/);
+
+  const to = newEmail('new');
+  assertAnswered(await admin.post(paths.changeEmail, { new_email: to }), 202);
+  const change = await own.mailTo(to);
+  const changing = /^https:\/\/app\.example\.com\/new-address\?token=([\w-]{43})$/m.exec(change.text)?.[1];
+  assertAnswered(await own.client().post(paths.confirmEmail, { token: changing }));
+  const changed = await eventually(() => mailsTo(own, ADMIN.email, 'email_changed')[0], 'the undo mail');
+  assert.match(changed.text, /^https:\/\/app\.example\.com\/undo\/[\w-]{43}$/m);
 
   await own.client().login({ email, password: 'Wrong#Quartz82Lime' });
   const locked = await own.mailTo(email, 2);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
+import { changeEmail, paths } from '@castellan/testing/accounts/self-service';
 import { newEmail, signIn, TEST_SECRET_KEY } from '@castellan/testing/harness';
 import { startIssuer } from '@castellan/testing/openid/issuer';
 import { type AddedIdentity, addIdentity, addProvider, beginWith } from '@castellan/testing/openid/providers';
@@ -196,6 +197,23 @@ const causes: Readonly<Record<string, Cause>> = {
   },
   'an email that an administrator sets': {
     end: (world) => put(user(world), { email: newEmail() }),
+    left: { ...accountEnded, notices: ['all_sessions_ended'] },
+  },
+  'an email that its owner changes': {
+    end: async ({ who }) => void (await changeEmail(service, who.client, who.person.email, newEmail())),
+    // The session that asked stays.
+    left: {
+      bound: [],
+      offline: [],
+      codes: ['invalid_grant', 'invalid_grant'],
+      notices: ['all_sessions_ended'],
+    },
+  },
+  'a change of the email that its owner undoes': {
+    end: async ({ who }) => {
+      const token = await changeEmail(service, who.client, who.person.email, newEmail());
+      await ended(service.client().post(paths.undoEmail, { token }));
+    },
     left: { ...accountEnded, notices: ['all_sessions_ended'] },
   },
   'an account that is no longer verified': {

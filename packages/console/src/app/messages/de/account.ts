@@ -18,7 +18,7 @@ export const account: Messages['account'] = {
     firstName: 'Vorname',
     lastName: 'Nachname',
     email: 'E-Mail-Adresse',
-    emailFixed: 'Ihre E-Mail-Adresse kann die Administration ändern.',
+    changeEmail: 'E-Mail-Adresse ändern',
     roles: 'Rollen',
     rolesFixed: 'Rollen vergibt die Administration.',
     noRoles: 'Keine Rollen',

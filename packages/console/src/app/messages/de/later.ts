@@ -5,6 +5,7 @@ import { requirements } from './access/requirements.ts';
 import { apiResources } from './applications/api-resources.ts';
 import { applicationAccess } from './applications/application-access.ts';
 import { applications } from './applications/applications.ts';
+import { emailChange } from './email-change.ts';
 import { identities } from './identity-providers/identities.ts';
 import { identityProviders } from './identity-providers/identity-providers.ts';
 import { personalTokens } from './personal-tokens.ts';
@@ -20,6 +21,7 @@ export const later: LaterMessages = {
   apiResources,
   applicationAccess,
   applications,
+  emailChange,
   identities,
   identityProviders,
   personalTokens,

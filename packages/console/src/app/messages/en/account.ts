@@ -17,7 +17,7 @@ export const account = {
     firstName: 'First name',
     lastName: 'Last name',
     email: 'Email address',
-    emailFixed: 'An administrator can change your email address.',
+    changeEmail: 'Change the email address',
     roles: 'Roles',
     rolesFixed: 'Administrators assign roles.',
     noRoles: 'No roles',

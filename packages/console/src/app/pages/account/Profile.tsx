@@ -1,8 +1,8 @@
-// One's own names. Email and roles are shown with the reason why they cannot be changed here.
+// One's own names and email. Roles are shown with the reason why they cannot be changed here.
 import type { UpdateMe, User } from '@castellan/sdk';
-import { TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type ReactElement, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { formatDay } from '../../../common/format.ts';
 import { FieldConflict } from '../../components/forms/FieldConflict.tsx';
 import { Form, fieldError, LeaveGuard } from '../../components/forms/forms.tsx';
@@ -11,7 +11,11 @@ import { ErrorAlert } from '../../components/page/states.tsx';
 import { callVersioned, readingVersioned, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
-import { t } from '../../text.ts';
+import { t, withLaterTexts } from '../../text.ts';
+
+const ChangeEmail = lazy(() =>
+  withLaterTexts(import('./ChangeEmail.tsx')).then((file) => ({ default: file.ChangeEmail })),
+);
 
 type Names = Pick<User, keyof UpdateMe>;
 
@@ -37,6 +41,7 @@ function ProfileForm({ user, etag }: { user: User; etag: string | null }): React
   // What is typed and the version that it began with. Null: nothing is typed, the record shows.
   const [draft, setDraft] = useState<{ names: Names; base: Names; etag: string | null } | null>(null);
   const names = draft?.names ?? namesOf(user);
+  const [isChanging, setChanging] = useState(false);
   const write = useWrite(
     async ({ body, version }: { body: Names; version: string | null }) =>
       callVersioned('PUT /api/v1/users/me', { body, headers: version ? { 'if-match': version } : {} }),
@@ -86,7 +91,10 @@ function ProfileForm({ user, etag }: { user: User; etag: string | null }): React
           <div>
             <dt>{texts.email}</dt>
             <dd>
-              {user.email} <small>{texts.emailFixed}</small>
+              <span data-raw>{user.email}</span>
+              <Button variant="default" size="xs" onClick={() => setChanging(true)}>
+                {texts.changeEmail}
+              </Button>
             </dd>
           </div>
           <div>
@@ -111,6 +119,7 @@ function ProfileForm({ user, etag }: { user: User; etag: string | null }): React
         <p className="muted">{texts.since(formatDay(user.created_at))}</p>
       </Form>
       <LeaveGuard when={isChanged} />
+      <Suspense>{isChanging && <ChangeEmail onClose={() => setChanging(false)} />}</Suspense>
       {isConflict && (
         <FieldConflict
           versions={{ base: draft.base, mine: names, theirs: namesOf(user) }}

@@ -4,6 +4,10 @@ import { visitorErrorTexts } from './visitor-errors.ts';
 export const errorTexts: Readonly<Record<string, string>> = {
   ...visitorErrorTexts,
   // 400
+  email_change_token_invalid:
+    'Der Link ist ungültig, abgelaufen, schon verwendet oder ersetzt. Ändern Sie die E-Mail-Adresse erneut.',
+  email_undo_token_invalid:
+    'Der Link ist ungültig, abgelaufen oder schon verwendet, oder die Administration hat das Konto seitdem geändert.',
   invitation_token_invalid:
     'Die Einladung ist ungültig, abgelaufen, zurückgezogen oder schon angenommen. Bitten Sie um eine neue.',
   not_invited: 'Dieser Benutzer ist nicht eingeladen oder hat die Einladung schon angenommen.',

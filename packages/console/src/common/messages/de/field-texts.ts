@@ -32,6 +32,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   invalid_time: 'muss ein Zeitpunkt sein',
   invalid_token: 'gehört nicht zu dieser Suche; beginnen Sie von vorn',
   not_allowed: 'kann hier nicht geändert werden',
+  unchanged: 'ist die Adresse, die das Konto schon hat',
   not_in_future: 'muss in der Zukunft liegen',
   not_supported: 'wird hier nicht unterstützt',
   ambiguous: 'ist mehrdeutig',

@@ -21,6 +21,9 @@ type IdentityEvent = SecurityEvent & { provider?: string };
 /** `token`: the name of a personal access token. */
 type TokenEvent = SecurityEvent & { token?: string };
 
+/** `change`: the id of the change of the address. The mail is about its account, whatever the email is by then. */
+type EmailChangeEvent = SecurityEvent & { change: string };
+
 /** Kind of a mail → what its row holds. */
 export type MailPayloads = {
   verification: Addressed;
@@ -45,6 +48,11 @@ export type MailPayloads = {
   identity_disconnected: IdentityEvent;
   account_made: IdentityEvent;
   account_taken_over: IdentityEvent;
+  /** To the new address. Its `email` is the present one of the account. */
+  email_change: EmailChangeEvent;
+  email_change_requested: SecurityEvent & { new_email?: string };
+  /** To the former address. Its `email` is the new one. */
+  email_changed: EmailChangeEvent;
   /** `sign_in`: the key of the sign-in that waits for the code, in hexadecimal. */
   provider_code: SecurityEvent & { sign_in: string };
 };
@@ -53,7 +61,13 @@ export type MailKind = keyof MailPayloads;
 /** Kinds that warn the owner of an account about its sign-in. */
 export type WarningKind = Exclude<
   MailKind,
-  'verification' | 'password_reset' | 'account_locked' | 'invitation' | 'provider_code'
+  | 'verification'
+  | 'password_reset'
+  | 'account_locked'
+  | 'invitation'
+  | 'provider_code'
+  | 'email_change'
+  | 'email_changed'
 >;
 
 export type Warning = {
@@ -63,6 +77,7 @@ export type Warning = {
   factor: string;
   provider: string;
   token: string;
+  newEmail: string;
   left: number | null;
   isLinkShown: boolean;
 };
@@ -96,6 +111,7 @@ export function readWarning(payload: unknown): Warning {
     factor: text('factor') ?? '',
     provider: text('provider') ?? '',
     token: text('token') ?? '',
+    newEmail: text('new_email') ?? '',
     left: typeof left === 'number' ? left : null,
     isLinkShown: text('deliver') === 'show',
   };
@@ -106,6 +122,13 @@ export function readSignIn(payload: unknown): string {
   const signIn = fieldsOf(payload).get('sign_in');
   if (typeof signIn !== 'string') throw new Error('the mail has no sign-in');
   return signIn;
+}
+
+/** Reads the id of the change of an address. Throws if there is none. */
+export function readEmailChange(payload: unknown): string {
+  const change = fieldsOf(payload).get('change');
+  if (typeof change !== 'string') throw new Error('the mail has no change of an email');
+  return change;
 }
 
 function fieldsOf(payload: unknown): ReadonlyMap<string, unknown> {

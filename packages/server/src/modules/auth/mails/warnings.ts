@@ -3,6 +3,7 @@
 // address is left out.
 import { describeUserAgent } from '../../../platform/http/user-agent.ts';
 import type { Language } from '../../../platform/languages.ts';
+import { shownEmail } from '../../../platform/security/email.ts';
 import { greetableName } from './greetable-name.ts';
 import type { Warning, WarningKind } from './payloads.ts';
 
@@ -20,6 +21,7 @@ export const warningNames = {
   identity_disconnected: 'identity-disconnected',
   account_made: 'account-made',
   account_taken_over: 'account-taken-over',
+  email_change_requested: 'email-change-requested',
 } as const satisfies Record<WarningKind, string>;
 
 export const isWarning = (kind: string): kind is WarningKind => Object.hasOwn(warningNames, kind);
@@ -39,6 +41,7 @@ export const warningValues = (warning: Warning, language: Language) => ({
   factor: warning.factor === 'app' ? words[language].app : greetableName(warning.factor),
   provider: greetableName(warning.provider),
   token: greetableName(warning.token),
+  new_email: shownEmail(warning.newEmail),
   codes_left: warning.left === null ? '' : String(warning.left),
 });
 
