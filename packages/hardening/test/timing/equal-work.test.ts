@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Answer } from '@castellan/testing/client';
-import { newEmail, PASSWORD, startTestService } from '@castellan/testing/harness';
+import { newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
 import { rounds, scenariosOf, type Tally } from '@castellan/testing/scenario';
 import { addAppUser, beginSignIn, completeSignIn } from '@castellan/testing/second-factors/app';
 import { addUser, readyClient } from '@castellan/testing/sessions/accounts';
@@ -232,6 +232,27 @@ scenario('a registration with an email that is taken costs the same for every ac
       return work;
     },
     'email_taken',
+  ),
+);
+
+scenario('a request for a new address sends the same statements, whether an account has it', (tally) =>
+  assertAlike(
+    tally,
+    [
+      ['unknown', unknown, ''],
+      ['account', active, ''],
+      ['unverified account', unverified, ''],
+      ['inactive account', inactive, ''],
+      ['invited account', invited, ''],
+    ],
+    async ([, email]) => {
+      const address = await email();
+      const asking = await signIn(service, await addUser(service));
+      const work = await workOf(() => asking.post('/api/v1/users/me/email', { new_email: address }));
+      assert.deepEqual(hashingOf(work), { verifications: 0, hashes: 0 });
+      return work;
+    },
+    '202',
   ),
 );
 

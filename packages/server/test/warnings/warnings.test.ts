@@ -147,7 +147,7 @@ test('the link of a reset works once, for a day, and ends the earlier one', asyn
     consumeOneTimeToken(tx, 'reset_password', second.token ?? ''),
   );
   assert.equal(other, undefined, 'a recovery link resets no password');
-  assert.deepEqual(await use(second.token), { user_id: person.id, email: person.email });
+  assert.equal((await use(second.token))?.user_id, person.id);
   assert.equal(await use(second.token), undefined);
 });
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import {
+  ChangeEmailBody,
   ChangePasswordBody,
   EmailBody,
   LoginBody,
@@ -125,6 +126,13 @@ const forms: readonly FormCase[] = [
     fields: { 'First name': 'first_name', 'Last name': 'last_name', Password: 'password' },
     exceptions: { token: FROM_THE_LINK, first_name: 'Only an invitation without a name demands it.' },
     isLight: true,
+  },
+  {
+    what: 'change the email address',
+    path: '/account',
+    open: [{ role: 'button', name: 'Change the email address' }],
+    body: ChangeEmailBody,
+    fields: { 'New email address': 'new_email' },
   },
   {
     what: 'New user',

@@ -156,12 +156,13 @@ export function createMailComposer(deps: MailDeps) {
   };
 }
 
-const recipientColumns = `id, email, first_name, last_name, is_active, verified, link_epoch, language, recovery_pending,
-  recovery_handed_over, invited_at, invitation_hours`;
+/** Of `users u`. */
+const recipientColumns = `u.id, u.email, u.first_name, u.last_name, u.is_active, u.verified, u.link_epoch, u.language,
+  u.recovery_pending, u.recovery_handed_over, u.invited_at, u.invitation_hours`;
 
 async function findRecipient(db: Db, email: string): Promise<Recipient | undefined> {
   const { rows } = await sql<Recipient>`
-    select ${sql.raw(recipientColumns)} from users where email = ${email}`.execute(db);
+    select ${sql.raw(recipientColumns)} from users u where u.email = ${email}`.execute(db);
   return rows[0];
 }
 
@@ -179,10 +180,9 @@ async function findChange(
 ): Promise<{ id: string; change: ChangeOfEmail } | undefined> {
   const id = readEmailChange(payload);
   const { rows } = await sql<ChangeOfEmail>`
-    select u.*, c.former_email, c.new_email, c.confirmed_at is not null as is_confirmed,
+    select ${sql.raw(recipientColumns)}, c.former_email, c.new_email, c.confirmed_at is not null as is_confirmed,
       c.confirmed_at is null and c.session_epoch = u.session_epoch and c.former_email = u.email as is_requested
-    from email_changes c join (
-      select ${sql.raw(recipientColumns)}, session_epoch from users) u on u.id = c.user_id
+    from email_changes c join users u on u.id = c.user_id
     where c.id = ${id} and u.is_active and u.invited_at is null and u.link_epoch = ${linkEpoch}`.execute(db);
   return rows[0] && { id, change: rows[0] };
 }

@@ -37,6 +37,7 @@ export function ChangeEmail({ onClose }: { onClose: () => void }): ReactElement 
           <TextInput
             label={texts.field}
             type="email"
+            required
             autoComplete="email"
             data-autofocus
             value={email}

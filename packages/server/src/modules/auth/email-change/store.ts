@@ -26,7 +26,7 @@ export async function insertRequest(
 }
 
 /** Ends what the account has requested and not confirmed. */
-export async function endRequests(tx: Tx, userId: string): Promise<void> {
+async function endRequests(tx: Tx, userId: string): Promise<void> {
   await sql`
     delete from one_time_tokens where user_id = ${userId} and purpose = 'change_email' and used_at is null`.execute(
     tx,
