@@ -11,6 +11,7 @@ import {
   PASSWORD,
   signIn,
 } from '@castellan/testing/harness';
+import { addPerson } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
 import { assertAccessible, assertPageAccessible } from '../../accessibility.ts';
 import { heading, openAs, startConsole } from '../../harness.ts';
@@ -52,7 +53,7 @@ test('a person asks for a new address with a proof, confirms it by its link, and
   await assertAccessible(page, 'the dialog');
   await send.click();
   const proof = page.getByRole('dialog', { name: 'Confirm that it is you' });
-  await proof.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await proof.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
   await page.keyboard.press('Enter');
   await dialog.getByText('a mail with a link is on its way').waitFor();
   await dialog.getByRole('button', { name: 'Close' }).last().click();
@@ -93,7 +94,7 @@ test('links that no longer work are explained', async (t) => {
     await page.goto(path);
     await page.getByText('Open this page with the link in our mail.').waitFor();
   }
-  await createVerifiedUser(service, { email });
+  await addPerson(service, { email });
   await page.goto(`/undo-email#token=${undo}`);
   await page.getByRole('button', { name: 'Undo the change' }).click();
   await page.getByText('Another account has this address now.').waitFor();

@@ -112,6 +112,7 @@ export const secondFactors: LaterMessages['secondFactors'] = {
       'DELETE /api/v1/auth/factors/passkeys/{passkey_id}':
         'Sie sind dabei, einen Passkey oder Sicherheitsschlüssel zu entfernen.',
       'POST /api/v1/users/me/tokens': 'Sie erstellen gleich ein persönliches Zugriffstoken.',
+      'POST /api/v1/users/me/email': 'Sie sind dabei, Ihre E-Mail-Adresse zu ändern.',
       'POST /api/v1/users/me/identities': 'Sie verknüpfen gleich ein Konto anderswo.',
       'DELETE /api/v1/users/me/identities/{identity_id}': 'Sie trennen gleich ein Konto anderswo.',
       'PUT /api/v1/roles/{role_id}/authentication':

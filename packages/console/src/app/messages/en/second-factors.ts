@@ -108,6 +108,7 @@ export const secondFactors = {
       'DELETE /api/v1/auth/factors/passkeys/{passkey_id}':
         'You are about to remove a passkey or security key.',
       'POST /api/v1/users/me/tokens': 'You are about to make a personal access token.',
+      'POST /api/v1/users/me/email': 'You are about to change your email address.',
       'POST /api/v1/users/me/identities': 'You are about to connect an account elsewhere.',
       'DELETE /api/v1/users/me/identities/{identity_id}': 'You are about to disconnect an account elsewhere.',
       'PUT /api/v1/roles/{role_id}/authentication':
