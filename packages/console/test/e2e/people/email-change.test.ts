@@ -38,7 +38,7 @@ async function visit(t: Hooks, expected: string[] = []): Promise<Page> {
 test('a person asks for a new address with a proof, confirms it by its link, and takes the account back', async (t) => {
   const as = await newPerson();
   const to = newEmail('new');
-  const { page } = await openAs(t, site, '/account', { as, expected: ['403'] });
+  const { page } = await openAs(t, site, '/account', { as, expected: ['status of 403', 'status of 401'] });
   // The sign-in is too old for a proof.
   await service.sql(`update sessions set created_at = created_at - interval '1 day' where user_id = $1`, [
     as.id,
