@@ -1,7 +1,7 @@
 // What ends the personal access tokens of an account, and what leaves them alone.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { linkTo } from '@castellan/testing/accounts/self-service';
+import { linkTo, requestEmailChange } from '@castellan/testing/accounts/self-service';
 import type { TestClient } from '@castellan/testing/client';
 import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
@@ -32,6 +32,10 @@ const ending: Record<string, Act> = {
   'a reset': resetting,
   'a password by an administrator': update({ password: NEW_PASSWORD }),
   'a new address': (about) => update({ email: newEmail('moved') })(about),
+  'a new address by its owner': async ({ session }) => {
+    const token = await requestEmailChange(service, session, newEmail('own'));
+    return service.client().post('/api/v1/auth/confirm-email-change', { token });
+  },
   'no verified address': update({ verified: false }),
   deactivation: update({ is_active: false }),
   deletion: ({ person }) => admin.delete(`/api/v1/users/${person.id}`),
