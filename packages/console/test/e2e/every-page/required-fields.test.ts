@@ -124,7 +124,11 @@ const forms: readonly FormCase[] = [
     },
     body: AcceptInvitationBody,
     fields: { 'First name': 'first_name', 'Last name': 'last_name', Password: 'password' },
-    exceptions: { token: FROM_THE_LINK, first_name: 'Only an invitation without a name demands it.' },
+    exceptions: {
+      token: FROM_THE_LINK,
+      first_name: 'Only an invitation without a name demands it.',
+      password: 'The form sends it. A button of its own sends a passkey in its place.',
+    },
     isLight: true,
   },
   {
