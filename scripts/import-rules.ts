@@ -12,6 +12,10 @@ export type Modules = Record<string, { uses: string[]; face?: string[]; routesSe
 export const modules: Modules = {
   audit: { uses: [] },
   'audit/sinks': { uses: [] },
+  'audit/personal': {
+    uses: ['audit/presentation.ts', 'audit/resource-name.ts'],
+    face: ['erasure.ts', 'own-entries.ts'],
+  },
   sessions: { uses: ['audit'] },
   'sessions/browser': {
     uses: [
@@ -469,6 +473,36 @@ export const modules: Modules = {
       'oauth/error-shape.ts',
       'provider-sign-in',
       'provider-sign-in/deps.ts',
+    ],
+  },
+  leaving: {
+    uses: [
+      'audit',
+      'audit/personal',
+      'sessions',
+      'sessions/browser/cookie.ts',
+      'passwords',
+      'factors',
+      'lockout',
+      'authz',
+      'assignments',
+      'users',
+      'users/presentation.ts',
+      'users/attributes',
+      'users/authored-store.ts',
+      'users/deletion.ts',
+      'users/protection.ts',
+      'users/store.ts',
+      'auth/login.ts',
+      'auth/mails.ts',
+      'auth/one-time-tokens.ts',
+      'auth/password-change.ts',
+      'auth/refresh-cookie.ts',
+      'auth/devices/own-devices.ts',
+      'access/effective-permissions.ts',
+      'application-grants/own.ts',
+      'identities/own.ts',
+      'personal-tokens',
     ],
   },
   'access-changes': {

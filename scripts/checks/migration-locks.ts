@@ -33,6 +33,8 @@ const preparations: Readonly<Record<string, string>> = {
     create index audit_logs_notable_resource_id_timestamp_id_idx
       on audit_logs (resource_id, "timestamp" desc nulls last, id desc nulls last)
       where action <> all ('{session_refreshed,client_token_issued}')`,
+  '0073-leaving': `
+    create index audit_logs_email_idx on audit_logs ((details ->> 'email')) where details ->> 'email' is not null`,
 };
 /** Tables that grow with the users. The columns are those of LAST_UNCHECKED that have no default. */
 const fillings: Readonly<Record<string, string>> = {

@@ -99,6 +99,10 @@ describe('users', () => {
     assert.match((await cli(['user', 'withdraw-invitation', invited])).error, /Nothing was changed/);
     assert.equal(await ok('user', 'withdraw-invitation', invited, '--yes'), 'Invitation withdrawn.');
     assert.equal((await cli(['user', 'get', invited])).code, 3);
+    const erased = await addPerson(service);
+    assert.match((await cli(['user', 'erase', erased.email])).error, /Nothing was changed/);
+    assert.equal(await ok('user', 'erase', erased.email, '--yes'), 'User erased.');
+    assert.equal((await cli(['user', 'get', erased.email])).code, 3);
     const nameless = newEmail();
     await ok('user', 'invite', '--email', nameless, '--expires-in-hours', '2', '--role', 'User');
     assert.match((await service.mailTo(nameless)).text, /for 2 hours/);

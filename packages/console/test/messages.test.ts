@@ -95,6 +95,11 @@ test('every text of the pages between an application and its answer is shown som
   assert.deepEqual(unused(pathsOf(asked), await usesOf(['auth'], 'asked')), []);
 });
 
+test('every text of the page that keeps an account is shown somewhere', async () => {
+  const { leaving } = await import('../src/auth/messages/en/leaving.ts');
+  assert.deepEqual(unused(pathsOf(leaving), await usesOf(['auth'], 'leaving')), []);
+});
+
 test('every text of the page of an invitation is shown somewhere', async () => {
   const { invitation } = await import('../src/auth/messages/en/invitation.ts');
   assert.deepEqual(unused(pathsOf(invitation), await usesOf(['auth'], 'invitation')), []);

@@ -1,4 +1,4 @@
-// The catalogue of audit actions, and the schemas to read the audit log.
+// The catalogue of audit actions, and the schemas to read the audit log. Which of their members are personal: leaving/audit-members.ts.
 // An action that is not listed here cannot be written.
 import Type from 'typebox';
 import { Timestamp, Uuid } from './http/common.ts';
@@ -53,7 +53,9 @@ export const auditActionCatalogue = {
     text: 'Too many wrong codes closed the authenticator app of an account. details: until, failures.',
     failure: true,
   },
-  second_factor_unlocked: { text: 'An administrator opened a closed authenticator app.' },
+  second_factor_unlocked: {
+    text: 'An administrator opened a closed authenticator app.',
+  },
   totp_enrolled: {
     text: 'A user set up an authenticator app. details.replaced: whether it took the place of another.',
   },
@@ -62,11 +64,15 @@ export const auditActionCatalogue = {
     text: 'An authenticator app was suspended after too many wrong codes in a row, or because SECRET_KEY does not open it.',
     failure: true,
   },
-  passkey_added: { text: 'A user added a passkey or a security key. details: passkey_id, name, kind.' },
+  passkey_added: {
+    text: 'A user added a passkey or a security key. details: passkey_id, name, kind.',
+  },
   passkey_renamed: {
     text: 'A user renamed a passkey or a security key. details: passkey_id, before, after.',
   },
-  passkey_removed: { text: 'A user removed a passkey or a security key. details: passkey_id, name, kind.' },
+  passkey_removed: {
+    text: 'A user removed a passkey or a security key. details: passkey_id, name, kind.',
+  },
   passkey_backup_changed: {
     text: 'A passkey can be synced to further devices since this use, or no longer. details: passkey_id, name, backup_eligible, backed_up.',
     bounded: true,
@@ -78,9 +84,15 @@ export const auditActionCatalogue = {
   second_factor_reset: {
     text: 'An administrator removed the second factors of a user; every session ended. details: deliver, removed, sessions_ended, reason.',
   },
-  recovery_link_used: { text: 'A user signed in with the password and a recovery link.' },
-  recovery_codes_created: { text: 'A user got new recovery codes; the former ones ended.' },
-  recovery_code_used: { text: 'A recovery code was used in the place of a factor. details: left.' },
+  recovery_link_used: {
+    text: 'A user signed in with the password and a recovery link.',
+  },
+  recovery_codes_created: {
+    text: 'A user got new recovery codes; the former ones ended.',
+  },
+  recovery_code_used: {
+    text: 'A recovery code was used in the place of a factor. details: left.',
+  },
   device_trusted: {
     text: 'A user trusted a device: for a time their password alone signs in on it. details: device_id, days.',
     bounded: true,
@@ -182,7 +194,9 @@ export const auditActionCatalogue = {
   },
   logout: { text: 'A user ended one session.', bounded: true },
   logout_all: { text: 'A user ended every session.', bounded: true },
-  unverified_account_deleted: { text: 'The clean-up removed an account that was not verified in time.' },
+  unverified_account_deleted: {
+    text: 'The clean-up removed an account that was not verified in time.',
+  },
   permission_denied: {
     text: 'A caller lacked the permission of an operation, or attempted a change that their permissions do not allow. details: permission or code, method, route.',
     failure: true,
@@ -207,20 +221,29 @@ export const auditActionCatalogue = {
     text: 'The holder of an access token revoked it. details: session_id or key_id.',
     bounded: true,
   },
-  csrf_refused: { text: 'A state-changing request had no valid CSRF token.', failure: true, bounded: true },
+  csrf_refused: {
+    text: 'A state-changing request had no valid CSRF token.',
+    failure: true,
+    bounded: true,
+  },
   rate_limited: {
     text: 'A request exceeded a rate limit. details.limit: which one.',
     failure: true,
     bounded: true,
   },
-  user_profile_updated: { text: 'A user changed their names, or attributes of their own.', bounded: true },
+  user_profile_updated: {
+    text: 'A user changed their names, or attributes of their own.',
+    bounded: true,
+  },
   users_imported: {
     text: 'Users were imported at the command line. details: count, source. A long import has several entries.',
   },
   users_exported: {
     text: 'Users were exported at the command line. details: count; password_hashes: whether their hashes were; interrupted: whether the export ended early.',
   },
-  user_created: { text: 'An administrator created a user.' },
+  user_created: {
+    text: 'An administrator created a user.',
+  },
   user_invited: {
     text: 'An administrator invited somebody by mail. after: email, first_name, last_name, roles, expires_in_hours.',
   },
@@ -240,7 +263,19 @@ export const auditActionCatalogue = {
   user_attributes_updated: {
     text: 'An administrator changed attributes of a user. before, after: those that changed; `…` for a sensitive one.',
   },
-  user_deleted: { text: 'An administrator deleted a user.' },
+  user_erased: {
+    text: 'The erasure of an account is finished: an administrator had it deleted with the personal data in its audit entries. details: roles, sessions, audit_entries (their numbers).',
+  },
+  self_deletion_requested: {
+    text: 'A user deleted their own account; it is not active until the clean-up removes it. details: email, deletion_due_at, sessions_ended.',
+  },
+  self_deletion_undone: {
+    text: 'A user kept their account, with the link of the mail. details: email.',
+  },
+  data_exported: { text: 'A user downloaded their own data.', bounded: true },
+  user_deleted: {
+    text: 'An administrator deleted a user, or erased one (details.reason: erasure), or, with details.reason: self_deletion, the clean-up removed the account of one who had deleted it.',
+  },
   user_roles_changed: {
     text: 'An administrator changed the roles of a user, or, with details.via: provider, a sign-in by an identity provider did. details.claim_missing: claims of its mapping that it did not send.',
   },
@@ -296,7 +331,9 @@ export const auditActionCatalogue = {
   },
   application_created: { text: 'An application was created.' },
   application_updated: { text: 'An application was changed.' },
-  application_deleted: { text: 'An application was deleted, with its secrets and all access to it.' },
+  application_deleted: {
+    text: 'An application was deleted, with its secrets and all access to it.',
+  },
   application_secret_created: {
     text: 'A secret was created for an application. details: secret_id, prefix, expires_at.',
   },
@@ -309,7 +346,9 @@ export const auditActionCatalogue = {
   identity_disconnected: {
     text: 'An identity was disconnected from an account. details: provider, subject, sessions (their number).',
   },
-  identity_provider_created: { text: 'An identity provider was created. Secrets are not shown.' },
+  identity_provider_created: {
+    text: 'An identity provider was created. Secrets are not shown.',
+  },
   identity_provider_updated: {
     text: 'An identity provider was changed. Secrets are not shown. details: secret_changed; identities, sessions: how many ended, because the issuer changed or because it was asked for.',
   },

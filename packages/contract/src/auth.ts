@@ -44,7 +44,14 @@ export const DeclineRegistrationBody = Type.Object(
 
 export const CheckLinkBody = Type.Object(
   {
-    purpose: Type.Enum(['verify_email', 'reset_password', 'invitation', 'change_email', 'revert_email']),
+    purpose: Type.Enum([
+      'verify_email',
+      'reset_password',
+      'invitation',
+      'change_email',
+      'revert_email',
+      'undo_deletion',
+    ]),
     token: MailedTokenInput,
   },
   { title: 'CheckLink' },

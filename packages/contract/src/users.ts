@@ -44,6 +44,10 @@ export const userFields = {
   invited_at: Type.Union([Timestamp, Type.Null()], {
     description: 'When the user was invited, until they accept. Null for everybody else.',
   }),
+  deletion_due_at: Type.Union([Timestamp, Type.Null()], {
+    description:
+      'When the account is removed, because its owner deleted it. It is not active until then. Null for everybody else.',
+  }),
   created_at: Timestamp,
   updated_at: Timestamp,
 };

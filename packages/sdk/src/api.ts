@@ -28,6 +28,8 @@ export type AcceptedInvitation = {
   external_id: string | null;
   /** When the user was invited, until they accept. Null for everybody else. */
   invited_at: string | null;
+  /** When the account is removed, because its owner deleted it. It is not active until then. Null for everybody else. */
+  deletion_due_at: string | null;
   roles: RoleSummary[];
   /** Sorted, unique names of the permissions granted by all roles; every permission for a superuser. */
   permissions: string[];
@@ -673,7 +675,13 @@ export type ChangedRecord = {
 };
 
 export type CheckLink = {
-  purpose: 'verify_email' | 'reset_password' | 'invitation' | 'change_email' | 'revert_email';
+  purpose:
+    | 'verify_email'
+    | 'reset_password'
+    | 'invitation'
+    | 'change_email'
+    | 'revert_email'
+    | 'undo_deletion';
   token: string;
 };
 
@@ -1088,8 +1096,20 @@ export type DeclineRegistration = {
   token: string;
 };
 
+/** `current_password` is required of an account with a password. An account without one, and one with a second factor, needs a fresh proof: `POST /auth/step-up`. */
+export type DeleteMe = {
+  /** A new password must meet the password policy. */
+  current_password?: string;
+};
+
 export type DeletedCount = {
   deleted: number;
+};
+
+/** The next clean-up after `deletion_due_at` removes the account. The link of the mail keeps it until then. */
+export type DeletionPlanned = {
+  /** ISO 8601, UTC. */
+  deletion_due_at: string;
 };
 
 export type Device = {
@@ -1183,6 +1203,18 @@ export type EndedApiKey = {
   revoked_at: string | null;
   /** Live keys that were made with this one, directly or through others. `with=descendants` has revoked them. */
   descendants: number;
+};
+
+export type Erased = {
+  user_id: string;
+  /** How many roles the account had. */
+  roles: number;
+  /** How many live sessions ended. */
+  sessions: number;
+  /** Entries whose personal data was erased so far. */
+  audit_entries: number;
+  /** False while there may be more entries: the clean-up goes on. The entry `user_erased` has the final numbers. */
+  finished: boolean;
 };
 
 export type Error = {
@@ -1775,6 +1807,8 @@ export type ListedUser = {
   external_id: string | null;
   /** When the user was invited, until they accept. Null for everybody else. */
   invited_at: string | null;
+  /** When the account is removed, because its owner deleted it. It is not active until then. Null for everybody else. */
+  deletion_due_at: string | null;
   roles: RoleSummary[];
   /** Sorted, unique names of the permissions granted by all roles; every permission for a superuser. */
   permissions: string[];
@@ -2060,6 +2094,35 @@ export type OwnConsent = {
   permissions: ConsentedPermission[];
   /** ISO 8601, UTC. */
   agreed_at: string;
+};
+
+export type OwnData = {
+  /** ISO 8601, UTC. */
+  exported_at: string;
+  user: User;
+  /** By name. An attribute without a value is absent. */
+  attributes: Record<string, unknown>;
+  access: EffectivePermissions;
+  /** Live ones, newest first. */
+  sessions: Session[];
+  devices: Device[];
+  factors: {
+    totp: TotpFactor | null;
+    passkeys: Passkey[];
+    recovery_codes: RecoveryCodesState | null;
+  };
+  identities: ConnectedIdentity[];
+  applications: OwnApplication[];
+  /** Without the tokens themselves. */
+  tokens: PersonalToken[];
+  audit_log: OwnEntries;
+};
+
+export type OwnEntries = {
+  /** What you did, and what was done to your account: the latest 10000. What it tells of other people is left out. */
+  entries: AuditLogEntry[];
+  /** Whether there are older entries. */
+  truncated: boolean;
 };
 
 export type OwnIdentities = {
@@ -2975,6 +3038,10 @@ export type TotpFactor = {
   suspended: boolean;
 };
 
+export type UndoDeletion = {
+  token: string;
+};
+
 export type UnmetRequirement = {
   required_acr: 'aal1' | 'aal2' | 'phr';
   enforced_from: string | null;
@@ -3252,6 +3319,8 @@ export type User = {
   external_id: string | null;
   /** When the user was invited, until they accept. Null for everybody else. */
   invited_at: string | null;
+  /** When the account is removed, because its owner deleted it. It is not active until then. Null for everybody else. */
+  deletion_due_at: string | null;
   roles: RoleSummary[];
   /** Sorted, unique names of the permissions granted by all roles; every permission for a superuser. */
   permissions: string[];
@@ -3525,6 +3594,7 @@ export type ErrorCode =
   | 'second_factor_locked'
   | 'second_factor_required'
   | 'self_delete'
+  | 'self_deletion_off'
   | 'server_error'
   | 'service_account_inactive'
   | 'service_account_not_found'
@@ -3546,6 +3616,7 @@ export type ErrorCode =
   | 'too_many_tokens'
   | 'too_many_user_attributes'
   | 'unauthorized_client'
+  | 'undo_token_invalid'
   | 'unsupported_grant_type'
   | 'unsupported_media_type'
   | 'unsupported_response_type'
@@ -4112,6 +4183,15 @@ export type Operations = {
       message: string;
     };
   };
+  /** Delete your account */
+  'DELETE /api/v1/users/me': {
+    body: DeleteMe;
+    result: {
+      data: DeletionPlanned;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
   /** Read a user */
   'GET /api/v1/users/{user_id}': {
     path: {
@@ -4573,6 +4653,42 @@ export type Operations = {
       user_id: string;
       token_id: string;
     };
+    result: Message;
+  };
+  /** Download your data */
+  'GET /api/v1/users/me/export': {
+    result: {
+      data: OwnData;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Erase a user */
+  'POST /api/v1/users/{user_id}/erase': {
+    path: {
+      user_id: string;
+    };
+    query?: {
+      /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
+      dry_run?: boolean;
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
+      subjects?: number;
+    };
+    result:
+      | {
+          data: Erased;
+          /** A sentence for people. */
+          message: string;
+        }
+      | {
+          data: AccessPreview;
+          /** A sentence for people. */
+          message: string;
+        };
+  };
+  /** Keep an account that its owner deleted */
+  'POST /api/v1/auth/undo-deletion': {
+    body: UndoDeletion;
     result: Message;
   };
   /** Come back from signing out at a provider */
@@ -5889,6 +6005,10 @@ export type Operations = {
         | 'invitation_withdrawn'
         | 'user_updated'
         | 'user_attributes_updated'
+        | 'user_erased'
+        | 'self_deletion_requested'
+        | 'self_deletion_undone'
+        | 'data_exported'
         | 'user_deleted'
         | 'user_roles_changed'
         | 'user_attribute_created'
@@ -6044,6 +6164,10 @@ export type Operations = {
         | 'invitation_withdrawn'
         | 'user_updated'
         | 'user_attributes_updated'
+        | 'user_erased'
+        | 'self_deletion_requested'
+        | 'self_deletion_undone'
+        | 'data_exported'
         | 'user_deleted'
         | 'user_roles_changed'
         | 'user_attribute_created'

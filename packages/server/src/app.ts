@@ -33,6 +33,7 @@ import { providerRoutes } from './modules/identities/provider-routes.ts';
 import { identityRoutes } from './modules/identities/routes.ts';
 import { createUpstreamSignOut } from './modules/identities/upstream-sign-out.ts';
 import { identityProviderRoutes } from './modules/identity-providers/routes.ts';
+import { erasureRoute, leavingRoutes, undoDeletionRoute } from './modules/leaving/routes.ts';
 import { oauthMetadataRoutes } from './modules/oauth/metadata-routes.ts';
 import { oauthRoutes } from './modules/oauth/routes.ts';
 import type { ProveAgain } from './modules/openid/authorize/interactions.ts';
@@ -176,6 +177,9 @@ export async function buildApp(deps: Deps): Promise<App> {
   await app.register(async (scope) => ownEmailRoutes(scope, deps), { prefix: '/api/v1/users' });
   await app.register(async (scope) => identityRoutes(scope, deps), { prefix: '/api/v1/users' });
   await app.register(async (scope) => personalTokenRoutes(scope, deps), { prefix: '/api/v1/users' });
+  await app.register(async (scope) => leavingRoutes(scope, deps), { prefix: '/api/v1/users' });
+  await app.register(async (scope) => erasureRoute(scope, deps), { prefix: '/api/v1/users' });
+  await app.register(async (scope) => undoDeletionRoute(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => providerRoutes(scope, deps), { prefix: '/api/v1/auth/providers' });
   await app.register(async (scope) => serviceAccountRoutes(scope, deps), {
     prefix: '/api/v1/service-accounts',

@@ -10,6 +10,8 @@ import { deleteExpiredOneTimeTokens } from './modules/auth/one-time-tokens.ts';
 import { deleteIdleDevices } from './modules/devices/service.ts';
 import { deleteExpiredPending, deleteExpiredProofs } from './modules/factors/service.ts';
 import { forgetUsedLogoutTokens } from './modules/identities/backchannel-store.ts';
+import { removeDueAccounts } from './modules/leaving/due-deletions.ts';
+import { finishErasures } from './modules/leaving/erasure.ts';
 import { deleteIdleAttempts } from './modules/lockout/service.ts';
 import { deleteExpiredClientTokens } from './modules/oauth/store.ts';
 import { removeEndedDeviceRequests } from './modules/openid/device/store.ts';
@@ -56,12 +58,16 @@ const OLD_MAIL_DAYS = 7;
 const OLD_NOTICE_DAYS = 7;
 
 const USER_MARKS_BUDGET_MS = 3_000;
+/** Some hundred thousand audit entries. */
+const ERASURES_BUDGET_MS = 60_000;
 
 /** Runs all parts and logs what they removed. Rejects at the end if some failed. */
 export async function cleanUp(deps: Deps): Promise<void> {
   const { db, pool, settings, log } = deps;
   const parts: Record<string, () => Promise<unknown>> = {
     unverified_accounts: () => removeUnverifiedAccounts(deps, settings.unverifiedAccountHours),
+    deleted_accounts: () => removeDueAccounts(deps),
+    erasures: () => finishErasures(deps, ERASURES_BUDGET_MS),
     sessions: () => deleteOldSessions(db, ENDED_SESSION_DAYS),
     one_time_tokens: () => deleteExpiredOneTimeTokens(db),
     email_changes: () => deleteOldChanges(db, EMAIL_CHANGE_DAYS),

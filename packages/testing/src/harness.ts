@@ -227,7 +227,9 @@ function readMail(printed: string): TestMail[] {
       ? 'password_reset'
       : printed.includes('/invitation#')
         ? 'invitation'
-        : (warnings.find(([, pattern]) => pattern.test(subject))?.[0] ?? 'account_locked');
+        : printed.includes('/undo-deletion#')
+          ? 'deletion_planned'
+          : (warnings.find(([, pattern]) => pattern.test(subject))?.[0] ?? 'account_locked');
   if (token) watch.note(token, 'token of a mail');
   return [{ kind, to, subject, text: printed, token }];
 }

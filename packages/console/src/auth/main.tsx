@@ -24,6 +24,7 @@ const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
   '/invitation': async () => (await import('./pages/Invitation.tsx')).invitationPage(),
   '/confirm-email': async () => (await import('./pages/EmailLink.tsx')).emailLinkPage('change_email'),
   '/undo-email': async () => (await import('./pages/EmailLink.tsx')).emailLinkPage('revert_email'),
+  '/undo-deletion': async () => (await import('./pages/UndoDeletion.tsx')).undoDeletionPage(),
   '/provider': async () => (await import('./pages/provider/load.ts')).providerPage(),
 };
 /** Pages between an application's request and its answer; the first two also stand alone. */

@@ -14,6 +14,8 @@ export type PageSettings = {
   /** Width by height of the logo; null if its file does not tell. */
   logoRatio: number | null;
   version: string;
+  /** SELF_DELETION_DAYS; null if people cannot delete their own account. */
+  selfDeletionDays: number | null;
   /** How long a mailed link to set a new password works. */
   resetLinkMinutes: number;
   /** The setting LANGUAGE: what shows to people whose browser asks for a language that we do not have. */
@@ -35,6 +37,7 @@ export const pageSettings: PageSettings = {
   hasLogo: false,
   logoRatio: null,
   version: '',
+  selfDeletionDays: null,
   resetLinkMinutes: 30,
   language: 'en',
   ...readSettings(),

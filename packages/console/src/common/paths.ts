@@ -13,6 +13,7 @@ export const authPaths: readonly string[] = [
   '/invitation',
   '/confirm-email',
   '/undo-email',
+  '/undo-deletion',
   '/consent',
   '/device',
   '/sign-out',

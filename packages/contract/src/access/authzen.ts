@@ -60,7 +60,8 @@ export const AuthzenSubject = Type.Object(
   {
     type: Type.String({ description: '`user`, `service_account` or `role`.', examples: ['user'] }),
     id: Type.String({
-      description: 'A UUID; for a `user` also an email, for a `service_account` or a `role` also a name. What is neither is looked up as an external id of a `user` or a `service_account`.',
+      description:
+        'A UUID; for a `user` also an email, for a `service_account` or a `role` also a name. What is neither is looked up as an external id of a `user` or a `service_account`.',
       examples: ['ada@example.com'],
     }),
     properties,

@@ -35,6 +35,10 @@ export const errorCatalogue = {
     400,
     'The invitation is invalid, has expired, was withdrawn or was accepted before. Ask for a new one.',
   ],
+  undo_token_invalid: [
+    400,
+    'The link is invalid or was used before, or the account is no longer to be deleted. Sign in, or contact an administrator.',
+  ],
   wrong_current_password: [400, 'The current password is wrong.'],
   no_password: [400, 'This account has no password. Set one with the link of a password reset.'],
   password_rejected: [400, 'The password does not meet the password policy.'],
@@ -83,6 +87,7 @@ export const errorCatalogue = {
   personal_tokens_off: [403, 'Personal access tokens are turned off here.'],
   privilege_escalation: [403, 'This requires permissions that you do not hold.'],
   superuser_required: [403, 'Only a superuser can do this.'],
+  self_deletion_off: [403, 'Accounts cannot be deleted by their owners here. Ask an administrator.'],
   self_delete: [403, 'You cannot delete your own account.'],
   system_role: [
     403,

@@ -23,7 +23,7 @@ export const isTokenService = (path: string): boolean =>
 export const changesSession = (path: string): boolean =>
   /\/auth\/(login(\/second-factor|\/passkey)?|logout(\/all)?|change_password)$/.test(path);
 /** The result is the response, whose body is a stream of NDJSON or CSV. */
-export const isExport = (path: string): boolean => path.endsWith('/export');
+export const isExport = (path: string): boolean => /s\/export$/.test(path);
 /** A success may have an empty body with a status other than 204. */
 export const mayBeEmpty = (path: string): boolean => /\/(revoke|backchannel-logout)$/.test(path);
 

@@ -193,6 +193,7 @@ export const userOf = (account: Account): User => ({
   must_change_password: false,
   external_id: null,
   invited_at: null,
+  deletion_due_at: null,
   roles: [],
   permissions: [...account.permissions].sort(),
   created_at: account.createdAt,

@@ -292,6 +292,21 @@ export type Tables = {
     requested_at: Defaulted<Timestamp>;
     confirmed_at: Timestamp | null;
   };
+  erasures: {
+    user_id: string;
+    email: string;
+    actor_id: string;
+    actor_type: string;
+    actor_name: string | null;
+    actor_key_id: string | null;
+    roles: number;
+    sessions: number;
+    entries: Defaulted<number>;
+    stage: Defaulted<'actor' | 'resource' | 'email'>;
+    after_time: Timestamp | null;
+    after_id: string | null;
+    created_at: Defaulted<Timestamp>;
+  };
   factor_attempts: {
     user_id: string;
     failures: Defaulted<number>;
@@ -430,7 +445,14 @@ export type Tables = {
   };
   one_time_tokens: {
     token_hash: Buffer;
-    purpose: 'verify_email' | 'reset_password' | 'recover' | 'invitation' | 'change_email' | 'revert_email';
+    purpose:
+      | 'verify_email'
+      | 'reset_password'
+      | 'recover'
+      | 'invitation'
+      | 'change_email'
+      | 'revert_email'
+      | 'undo_deletion';
     user_id: string;
     email: string;
     created_at: Defaulted<Timestamp>;
@@ -799,6 +821,7 @@ export type Tables = {
     invitation_hours: number | null;
     invitation_sent_at: Timestamp | null;
     invitation_expires_at: Timestamp | null;
+    deletion_due_at: Timestamp | null;
     external_id: string | null;
   };
 };

@@ -1,8 +1,9 @@
 // Settings: the first accounts, passwords, and how accounts end.
 import { passwordPolicyNames } from '@castellan/contract/auth';
 import { MAX_INVITATION_HOURS } from '@castellan/contract/invitations';
+import { MAX_SELF_DELETION_DAYS } from '@castellan/contract/leaving';
 import { readBannedWords } from '../modules/passwords/banned-words.ts';
-import { choice, flag, integer, number, optional, setting, text } from '../platform/config/config.ts';
+import { choice, flag, integer, number, optional, orOff, setting, text } from '../platform/config/config.ts';
 import { canonicalEmail } from '../platform/security/email.ts';
 
 const email = (value: string): string => {
@@ -106,6 +107,12 @@ export const accountsSettings = {
     integer(1, 3_650),
     'Longest life of a personal access token, in days.',
     { default: '366' },
+  ),
+  selfDeletionDays: setting(
+    'SELF_DELETION_DAYS',
+    orOff(integer(0, MAX_SELF_DELETION_DAYS)),
+    'Lets people delete their own account: it is not active at once, and removed after so many days, until which the link of a mail keeps it. `0`: at the next clean-up. `off`: people cannot delete their account.',
+    { default: 'off' },
   ),
   cleanupIntervalMinutes: setting(
     'CLEANUP_INTERVAL_MINUTES',

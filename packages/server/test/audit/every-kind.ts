@@ -26,7 +26,11 @@ import {
 import { takePart } from '../openid/notices/fixture.ts';
 
 /** Settings that the requests need. */
-export const environment = { RATE_LIMIT_RESEND_VERIFICATION: '2/hour', ACCOUNT_LOCKOUT_ATTEMPTS: '3' };
+export const environment = {
+  RATE_LIMIT_RESEND_VERIFICATION: '2/hour',
+  ACCOUNT_LOCKOUT_ATTEMPTS: '3',
+  SELF_DELETION_DAYS: '14',
+};
 
 const NEW_PASSWORD = 'Marble?Tundra61Fox';
 const THIRD_PASSWORD = 'Copper+Violin95Moss';
@@ -57,6 +61,7 @@ export async function causeActions(service: TestService): Promise<CausedActions>
   const context: Context = { service, caller, note, secrets };
   await accounts(context);
   await emailChanges(context);
+  await leaving(context);
   await administration(context);
   await serviceAccounts(context);
   await applications(context);
@@ -149,6 +154,17 @@ async function invitations({ service, secrets }: Context, send: Send): Promise<v
   await send('DELETE', `/users/${id}/invitation`);
 }
 
+async function leaving({ service, caller, note, secrets }: Context): Promise<void> {
+  const person = await addPerson(service);
+  const client = service.client();
+  note('login', await client.login(person));
+  const send = caller(client);
+  await send('DELETE', '/users/me', { current_password: person.password });
+  const link = await linkTo(service, person.email, 'deletion_planned');
+  secrets.add(link);
+  await send('POST', '/auth/undo-deletion', { token: link });
+}
+
 async function administration(context: Context): Promise<void> {
   const { service, caller, note } = context;
   const client = service.client();
@@ -201,6 +217,7 @@ async function administration(context: Context): Promise<void> {
   await send('DELETE', `/users/${user}/identities/${identity.id}`);
   const unverified = await addPerson(service, { verified: false });
   await send('POST', `/users/${unverified.id}/resend-verification`);
+  await send('POST', `/users/${unverified.id}/erase`);
   await invitations(context, send);
   await send('DELETE', `/users/${user}`);
   await send('POST', `/users/${user}/roles`, { role_ids: [] });

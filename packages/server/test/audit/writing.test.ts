@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { type AuditAction, auditActionCatalogue, auditActions } from '@castellan/contract/audit';
+import { personalMembers } from '@castellan/contract/audit-members';
 import { ADMIN, startTestService, type TestService } from '@castellan/testing/harness';
 import { type CausedActions, causeActions, environment } from './every-kind.ts';
 
@@ -40,6 +41,7 @@ const testedElsewhere: readonly AuditAction[] = [
   'refresh_origin_network_mismatch',
   'refresh_token_reuse',
   'unverified_account_deleted',
+  'data_exported',
   'permission_renamed',
   'users_imported',
   'users_exported',
@@ -87,6 +89,26 @@ test('requests cause every other action, and no entry contains a password, hash 
     for (const secret of caused.secrets) assert.ok(!text.includes(secret), `${action} holds ${secret}`);
     assert.doesNotMatch(text, /\$argon2|eyJ[\w-]{10}|password_hash|token_hash/);
   }
+});
+
+test('every action declares the members of its entries that hold personal data', async () => {
+  const { service } = await serviceWithActions();
+  const rows = await service.sql<{ action: AuditAction; details: Record<string, unknown> }>(
+    'select action, details from audit_logs',
+  );
+  const isPersonal = /^(email|first_name|last_name|user_agent|network|.*_user_agent|.*_network|.+_address)$/;
+  const membersIn = (record: object): string[] =>
+    Object.entries(record).flatMap(([name, value]) =>
+      ['before', 'after'].includes(name) && value !== null && typeof value === 'object'
+        ? membersIn(value)
+        : [name],
+    );
+  const undeclared = new Set<string>();
+  for (const { action, details } of rows)
+    for (const name of membersIn(details))
+      if (isPersonal.test(name) && !personalMembers[action].some((one) => one === name))
+        undeclared.add(`${action}: ${name}`);
+  assert.deepEqual([...undeclared], []);
 });
 
 test('every entry of a request contains its id and client address, and names an actor if one is known', async () => {

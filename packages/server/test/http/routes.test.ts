@@ -51,6 +51,7 @@ const publicOperations = [
   'POST /api/v1/auth/registration/decline',
   'POST /api/v1/auth/resend-verification-email',
   'POST /api/v1/auth/revert-email-change',
+  'POST /api/v1/auth/undo-deletion',
   'POST /api/v1/auth/verify-email',
   'POST /api/v1/oauth/authorize',
   'POST /api/v1/oauth/device',

@@ -11,6 +11,7 @@ export const paths = {
   resend: '/api/v1/auth/resend-verification-email',
   requestReset: '/api/v1/auth/password-reset/request',
   confirmReset: '/api/v1/auth/password-reset/confirm',
+  undoDeletion: '/api/v1/auth/undo-deletion',
   acceptInvitation: '/api/v1/auth/accept-invitation',
   changeEmail: '/api/v1/users/me/email',
   confirmEmail: '/api/v1/auth/confirm-email-change',
@@ -62,7 +63,7 @@ export const mailsTo = (service: TestService, email: string, kind: string): Test
 export async function linkTo(
   service: TestService,
   email: string,
-  kind: 'verification' | 'password_reset' | 'invitation' | 'email_change' | 'email_changed',
+  kind: 'verification' | 'password_reset' | 'invitation' | 'email_change' | 'email_changed' | 'deletion_planned',
   after = 0,
 ): Promise<string> {
   const mail = await eventually(() => mailsTo(service, email, kind)[after], `${kind} ${after} to ${email}`);

@@ -18,7 +18,7 @@ type Roles = 'role_id' | 'role_ids' | 'roles';
 type OtherRoleNames = Exclude<Roles, 'role_ids'>;
 
 /** Nobody sets them. */
-type Kept = 'id' | 'created_at' | 'updated_at' | 'invited_at';
+type Kept = 'id' | 'created_at' | 'updated_at' | 'invited_at' | 'deletion_due_at';
 
 type State = 'is_active' | 'is_superuser';
 

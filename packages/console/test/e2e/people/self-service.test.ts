@@ -504,6 +504,7 @@ const paths = [
   '/invitation#token=x',
   '/confirm-email#token=x',
   '/undo-email#token=x',
+  '/undo-deletion#token=x',
   '/forgot',
 ];
 

@@ -37,6 +37,7 @@ const placeholders = {
   'email-change-requested': [...warning, 'new_email'],
   'email-changed': [...warning, 'new_email', 'link_lifetime'],
   'provider-attempt': [...warning, 'provider'],
+  'deletion-planned': [...warning, 'due'],
   'provider-code': ['service_name', 'app_url', 'email', 'provider', 'code', 'code_lifetime'],
 } as const;
 export type MailName = keyof typeof placeholders;
@@ -103,6 +104,7 @@ export function loadMailTemplates(dir: string | undefined, defaultLanguage: Lang
     'email-change-requested': loadMail(language, 'email-change-requested'),
     'email-changed': loadMail(language, 'email-changed'),
     'provider-attempt': loadMail(language, 'provider-attempt'),
+    'deletion-planned': loadMail(language, 'deletion-planned'),
     'provider-code': loadMail(language, 'provider-code'),
   });
   const templates = { en: loadLanguage('en'), de: loadLanguage('de') };

@@ -25,7 +25,7 @@ import {
   type WarningKind,
 } from './mails/payloads.ts';
 import { mayWarn, type WarningLimitDeps } from './mails/warning-limit.ts';
-import { isWarning, warningNames, warningValues } from './mails/warnings.ts';
+import { isWarning, utcTime, warningNames, warningValues } from './mails/warnings.ts';
 import { issueOneTimeToken, lifetimeMinutes, type Purpose } from './one-time-tokens.ts';
 
 export type AccountMail = {
@@ -50,6 +50,7 @@ type Recipient = Pick<
   | 'recovery_handed_over'
   | 'invited_at'
   | 'invitation_hours'
+  | 'deletion_due_at'
 >;
 /** A recipient, with the language of the mail. */
 type Reader = Recipient & { language: Language };
@@ -119,6 +120,7 @@ export function createMailComposer(deps: MailDeps) {
     if (kind === 'email_changed') return composeEmailChanged(deps, payload, linkEpoch);
     const user = await findRecipient(deps.db, email);
     if (kind === 'provider_code') return composeCode(deps, user, { email, payload });
+    if (kind === 'deletion_planned') return composeDeletion(deps, user, { payload, linkEpoch, attempt });
     if (!user?.is_active) return null;
     const language = languageOfMails(user.language, settings.language);
     if (user.invited_at !== null)
@@ -158,7 +160,7 @@ export function createMailComposer(deps: MailDeps) {
 
 /** Of `users u`. */
 const recipientColumns = `u.id, u.email, u.first_name, u.last_name, u.is_active, u.verified, u.link_epoch, u.language,
-  u.recovery_pending, u.recovery_handed_over, u.invited_at, u.invitation_hours`;
+  u.recovery_pending, u.recovery_handed_over, u.invited_at, u.invitation_hours, u.deletion_due_at`;
 
 async function findRecipient(db: Db, email: string): Promise<Recipient | undefined> {
   const { rows } = await sql<Recipient>`
@@ -269,6 +271,23 @@ async function composeCode(
   });
 }
 
+/** Returns null if the account stays, or if an administrator ended its links: then its owner cannot keep it. */
+async function composeDeletion(
+  deps: MailDeps,
+  user: Recipient | undefined,
+  { payload, linkEpoch }: QueuedMail,
+): Promise<Mail | null> {
+  if (!user?.deletion_due_at || user.link_epoch !== linkEpoch) return null;
+  const link = await issueLink(deps, 'undo_deletion', user);
+  if (link === null) return null;
+  const language = languageOfMails(user.language, deps.settings.language);
+  return write(deps, { ...user, language }, 'deletion-planned', {
+    ...warningValues(readWarning(payload), language),
+    due: utcTime(user.deletion_due_at, language),
+    link,
+  });
+}
+
 // What anybody asks for an address that has yet to accept: its owner gets the invitation again.
 const answeredByInvitation: ReadonlySet<string> = new Set<MailKind>([
   'invitation',
@@ -360,6 +379,7 @@ async function issueLink(
     invitation: settings.inviteUrl ?? ownPage('/invitation#token'),
     change_email: settings.changeEmailUrl ?? ownPage('/confirm-email#token'),
     revert_email: settings.undoEmailUrl ?? ownPage('/undo-email#token'),
+    undo_deletion: ownPage('/undo-deletion#token'),
   };
   const token = await inTransaction(db, (tx) => issueOneTimeToken(tx, purpose, user, emailChangeId));
   return token === null ? null : fillLink(templates[purpose], token);

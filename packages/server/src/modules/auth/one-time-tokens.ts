@@ -8,8 +8,8 @@ import type { Db, Row, Tx } from '../../schema/database.ts';
 export type Purpose = Row<'one_time_tokens'>['purpose'];
 
 // A day is enough to find the mail. A reset link is shorter, because a stolen one gives access to the account.
-// An invitation says itself how long its links work.
-export const lifetimeMinutes: Record<Exclude<Purpose, 'invitation'>, number> = {
+// An invitation says itself how long its links work. That of a deletion works until the account is removed.
+export const lifetimeMinutes: Record<Exclude<Purpose, 'invitation' | 'undo_deletion'>, number> = {
   verify_email: 24 * 60,
   reset_password: 30,
   recover: 24 * 60,
@@ -24,8 +24,8 @@ export const hashOfToken = (token: string): Buffer => createHash('sha256').updat
 /**
  * Issues a token and ends earlier ones of the same user and purpose. Returns its text; null if the account was deleted
  * or deactivated, got another email, had its links ended or accepted its invitation since `user` was read. Invited accounts have
- * links of invitations alone, and others have none. `emailChangeId`: of the change that the link confirms or undoes; then only
- * earlier tokens of that change end.
+ * links of invitations alone, and others have none. So it is with accounts that their owners deleted, and links that undo this.
+ * `emailChangeId`: of the change that the link confirms or undoes; then only earlier tokens of that change end.
  */
 export async function issueOneTimeToken(
   tx: Tx,
@@ -35,9 +35,11 @@ export async function issueOneTimeToken(
 ): Promise<string | null> {
   const token = randomToken();
   // The row lock serializes parallel calls, so that only the newest token stays valid.
-  const { rows } = await sql<Pick<Row<'users'>, 'invitation_hours'>>`
-    select invitation_hours from users
-    where id = ${user.id} and email = ${user.email} and link_epoch = ${user.link_epoch} and is_active
+  const { rows } = await sql<Pick<Row<'users'>, 'invitation_hours' | 'deletion_due_at'>>`
+    select invitation_hours, deletion_due_at from users
+    where id = ${user.id} and email = ${user.email} and link_epoch = ${user.link_epoch}
+      and is_active <> ${purpose === 'undo_deletion'}::boolean
+      and (deletion_due_at is not null) = ${purpose === 'undo_deletion'}::boolean
       and (invited_at is not null) = ${purpose === 'invitation'}::boolean
     for update`.execute(tx);
   const [found] = rows;
@@ -45,7 +47,7 @@ export async function issueOneTimeToken(
   await sql`
     delete from one_time_tokens where user_id = ${user.id} and purpose = ${purpose} and used_at is null
       and email_change_id is not distinct from ${emailChangeId}`.execute(tx);
-  const minutes = purpose === 'invitation' ? (found.invitation_hours ?? 0) * 60 : lifetimeMinutes[purpose];
+  const minutes = minutesOf(purpose, found);
   if (purpose === 'invitation')
     await sql`
       update users set invitation_sent_at = now(), invitation_expires_at = now() + make_interval(mins => ${minutes})
@@ -53,15 +55,32 @@ export async function issueOneTimeToken(
   await sql`
     insert into one_time_tokens (token_hash, purpose, user_id, email, email_change_id, expires_at)
     values (${hashOfToken(token)}, ${purpose}, ${user.id}, ${user.email}, ${emailChangeId},
-            now() + make_interval(mins => ${minutes}))`.execute(tx);
+            greatest(${found.deletion_due_at}::timestamptz, now()) + make_interval(mins => ${minutes}))`.execute(
+    tx,
+  );
   return token;
+}
+
+/**
+ * How long the link that undoes a deletion works after the account is due: longer than CLEANUP_INTERVAL_MINUTES can put the
+ * removal off. It ends with the account.
+ */
+const MINUTES_AFTER_DUE = 100_000;
+
+/** Returns how long a link works; one that undoes a deletion, from when the account is due. */
+function minutesOf(purpose: Purpose, { invitation_hours }: Pick<Row<'users'>, 'invitation_hours'>): number {
+  if (purpose === 'invitation') return (invitation_hours ?? 0) * 60;
+  return purpose === 'undo_deletion' ? MINUTES_AFTER_DUE : lifetimeMinutes[purpose];
 }
 
 /** Returns the key by which uses of one link take turns in the gate. It does not reveal the token. */
 export const turnKeyOf = (token: string): string => `link ${hashOfToken(token).toString('base64')}`;
 
-// After an invitation was accepted, its links do nothing; before, the account has no other links.
-const isForInvited = sql`(t.purpose = 'invitation') = (u.invited_at is not null)`;
+// After an invitation was accepted, its links do nothing; before, the account has no other links. Likewise, while an account
+// waits for its deletion, the link that undoes it is the only one: all others belong to active accounts.
+const fitsAccount = sql`(t.purpose = 'invitation') = (u.invited_at is not null)
+      and (t.purpose = 'undo_deletion') = (u.deletion_due_at is not null)
+      and (t.purpose = 'undo_deletion') <> u.is_active`;
 
 // A link that undoes a change works whatever the address is by then: a hijacker can change it more than once.
 const isOfAddress = sql`(u.email = t.email or t.purpose = 'revert_email')`;
@@ -72,7 +91,7 @@ const hasChange = sql`(t.email_change_id is null or exists (
     and (c.confirmed_at is not null) = (t.purpose = 'revert_email')
     and (t.purpose = 'revert_email' or c.session_epoch = u.session_epoch)))`;
 
-const isOpen = sql`u.is_active and ${isOfAddress} and ${isForInvited} and ${hasChange}`;
+const isOpen = sql`${isOfAddress} and ${fitsAccount} and ${hasChange}`;
 
 type Owned = Pick<Row<'one_time_tokens'>, 'user_id' | 'email' | 'email_change_id'>;
 

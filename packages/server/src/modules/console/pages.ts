@@ -13,6 +13,7 @@ export type ConsoleDeps = {
     basePath: string;
     accentColor: string;
     language: string;
+    selfDeletionDays: number | null;
   };
   /** The operator's logo; undefined for ours. */
   logo: Logo | undefined;
@@ -46,7 +47,7 @@ export function readPage(
   url: string,
   { settings, logo, resetLinkMinutes }: ConsoleDeps,
 ): StaticText | undefined {
-  const { serviceName, publicUrl, appUrl, forgotUrl, basePath, language } = settings;
+  const { serviceName, publicUrl, appUrl, forgotUrl, basePath, language, selfDeletionDays } = settings;
   const source = readBuilt(built, file);
   if (source === null) return undefined;
   const values = {
@@ -66,6 +67,7 @@ export function readPage(
       logoRatio: logo?.ratio ?? null,
       language,
       resetLinkMinutes,
+      selfDeletionDays,
       version: manifest.version,
     }),
   };

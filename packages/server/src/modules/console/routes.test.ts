@@ -18,6 +18,7 @@ const settings = {
   basePath: '',
   accentColor: '#0b7a3e',
   language: 'en',
+  selfDeletionDays: null,
 };
 
 test('without a build, pages say how to make one, and are served once there is one', async (t) => {

@@ -14,7 +14,10 @@ type Age = { age_s: number };
 /** A row of the table. Nobody is a superuser: the demo has one password for all. */
 export type Person = Pick<
   Row<'users'>,
-  Exclude<UserColumn, 'is_superuser' | 'invited_at' | KeptColumn> | 'id' | 'language' | 'pending_registration'
+  | Exclude<UserColumn, 'is_superuser' | 'invited_at' | 'deletion_due_at' | KeptColumn>
+  | 'id'
+  | 'language'
+  | 'pending_registration'
 > &
   Age & {
     /** Whether the person has yet to accept an invitation, which was sent when the account was created. */

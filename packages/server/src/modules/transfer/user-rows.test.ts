@@ -32,6 +32,7 @@ describe('accepted', () => {
       must_change_password: false,
       invite: false,
       invited_at: null,
+      deletion_due_at: null,
       language: null,
       created_at: null,
       updated_at: null,

@@ -27,13 +27,17 @@ const fields = {
   roles: true,
   attributes: true,
   invited_at: true,
+  deletion_due_at: true,
   created_at: true,
   updated_at: true,
   invite: true,
 } satisfies Record<keyof ExportedUser | 'name' | 'invite', true>;
 export const userRowFields: readonly string[] = Object.keys(fields);
 
-export type NewUser = Omit<ExportedUser, 'id' | 'roles' | 'invited_at' | 'created_at' | 'updated_at'> & {
+export type NewUser = Omit<
+  ExportedUser,
+  'id' | 'roles' | 'invited_at' | 'deletion_due_at' | 'created_at' | 'updated_at'
+> & {
   /** Null: any new id. */
   id: string | null;
   /** Names. Undefined: the default role. */
@@ -43,6 +47,8 @@ export type NewUser = Omit<ExportedUser, 'id' | 'roles' | 'invited_at' | 'create
   updated_at: string | null;
   /** Null: not invited. */
   invited_at: string | null;
+  /** Null: the owner has not deleted the account, or it is active. The link that undoes it does not come along. */
+  deletion_due_at: string | null;
   /** Whether the import mails the invitation. */
   invite: boolean;
 };
@@ -82,6 +88,7 @@ export function readUser(
     language: readLanguage(row),
     created_at: row.time('created_at') ?? null,
     updated_at: row.time('updated_at') ?? null,
+    deletion_due_at: row.time('deletion_due_at') ?? null,
     roles: row.list('roles'),
     attributes: row.object('attributes') ?? {},
   };

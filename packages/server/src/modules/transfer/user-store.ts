@@ -85,7 +85,10 @@ const written = {
   external_id: true,
   language: true,
 } satisfies Record<
-  Exclude<keyof InsertedUser, 'created_at' | 'updated_at' | 'invited_at' | 'invite' | 'attributes'>,
+  Exclude<
+    keyof InsertedUser,
+    'created_at' | 'updated_at' | 'invited_at' | 'deletion_due_at' | 'invite' | 'attributes'
+  >,
   true
 >;
 const columns = Object.keys(written).join(', ');
@@ -100,8 +103,8 @@ export async function insertUsers(
   invitationHours: number,
 ): Promise<Set<string>> {
   const { rows } = await sql<{ id: string }>`
-    insert into users (${sql.raw(columns)}, created_at, updated_at, invited_at, invitation_hours, invitation_expires_at)
-    select ${sql.raw(columns)}, coalesce(created_at, now()), coalesce(updated_at, created_at, now()), invited_at,
+    insert into users (${sql.raw(columns)}, created_at, updated_at, invited_at, deletion_due_at, invitation_hours, invitation_expires_at)
+    select ${sql.raw(columns)}, coalesce(created_at, now()), coalesce(updated_at, created_at, now()), invited_at, deletion_due_at,
       case when invited_at is not null then ${invitationHours}::smallint end,
       case when invited_at is not null then now() end
     from json_populate_recordset(null::users, ${JSON.stringify(users)}::json)

@@ -3,7 +3,7 @@ import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Tx } from '../../schema/database.ts';
 import { removeAllRoles } from '../assignments/unattended.ts';
 import { type Audited, recordChanges } from '../audit/service.ts';
-import { deleteRegistration, deleteUnverified, isPendingRegistration, lockUnverified } from './store.ts';
+import { deleteUnattended, deleteUnverified, isPendingRegistration, lockUnverified } from './store.ts';
 
 // Maximum accounts that one transaction removes, because it holds their locks until it ends.
 const BATCH = 200;
@@ -34,6 +34,6 @@ export async function removeUnverifiedAccounts(deps: Audited, hours: number): Pr
 export async function deletePendingRegistration(tx: Tx, id: string): Promise<boolean> {
   if (!(await isPendingRegistration(tx, id))) return false;
   await removeAllRoles(tx, [id]);
-  await deleteRegistration(tx, id);
+  await deleteUnattended(tx, id);
   return true;
 }

@@ -4,6 +4,7 @@ import type { User } from '@castellan/contract/users';
 import { counted } from '../../platform/counted.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireVersion } from '../../platform/http/record-version.ts';
+import type { Tx } from '../../schema/database.ts';
 import type { Caller } from '../authz/caller.ts';
 import { change, type Run } from '../authz/change.ts';
 import { type PreviewDeps, preview } from '../authz/impact/preview.ts';
@@ -30,18 +31,27 @@ export const previewUserDeletion = (
 ): Promise<AccessPreviewEnvelope> =>
   preview(deps, caller, { resourceType: 'user', resourceId: id }, deleting(id));
 
+/**
+ * Locks the groups that the user created, if the user created anything, and returns whether they did: then call `lockGrantsCreatedBy`
+ * after the user's row is locked.
+ */
+export async function lockIfAuthor(tx: Tx, id: string): Promise<boolean> {
+  // Read before any lock. A record that the user creates in between causes at worst a deadlock, and the retry sees it.
+  const isAuthor = await hasCreatedRecords(tx, id);
+  if (isAuthor) {
+    await lockGroupTree(tx);
+    await lockPermissionGroupTree(tx);
+    await lockGroupsCreatedBy(tx, id);
+  }
+  return isAuthor;
+}
+
 const deleting =
   (id: string): Run<VersionedUser> =>
   async (locking) => {
     const { caller } = locking;
     const { tx } = locking;
-    // Read before any lock. A record that the user creates in between causes at worst a deadlock, and the retry sees it.
-    const isAuthor = await hasCreatedRecords(tx, id);
-    if (isAuthor) {
-      await lockGroupTree(tx);
-      await lockPermissionGroupTree(tx);
-      await lockGroupsCreatedBy(tx, id);
-    }
+    const isAuthor = await lockIfAuthor(tx, id);
     const { entitled, user } = await requireMayActOn(locking, id);
     if (id === caller.principal.id) throw new AppError('self_delete');
     await requireVersion(caller.ifMatch, user.version, () => toUser(user, caller.graph));

@@ -159,7 +159,7 @@ export async function isPendingRegistration(db: Db | Tx, id: string): Promise<bo
 }
 
 /** Deletes a user whose row is locked, on behalf of nobody. Fails if the user still has roles. */
-export async function deleteRegistration(tx: Tx, id: string): Promise<void> {
+export async function deleteUnattended(tx: Tx, id: string): Promise<void> {
   await sql`delete from users where id = ${id}`.execute(tx);
 }
 

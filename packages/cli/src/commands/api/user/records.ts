@@ -23,7 +23,7 @@ const users = commandsOf({
 /** `first_name` has both names. `user permissions` lists the permissions. */
 type NotShown = 'last_name' | 'permissions' | 'updated_at';
 /** In a list, `is_active` and `roles` have the first two. */
-type State = 'verified' | 'is_superuser' | 'must_change_password' | 'invited_at';
+type State = 'verified' | 'is_superuser' | 'must_change_password' | 'invited_at' | 'deletion_due_at';
 /** The list does not ask for the activity and the factors. */
 type NotListed =
   | NotShown
@@ -40,8 +40,16 @@ const columns = Object.values({
   first_name: ['NAME', ({ first_name, last_name }) => `${first_name} ${last_name}`.trim()],
   is_active: [
     'STATE',
-    ({ is_active, verified, invited_at }) =>
-      is_active ? (invited_at ? 'invited' : verified ? 'active' : 'unverified') : 'inactive',
+    ({ is_active, verified, invited_at, deletion_due_at }) =>
+      is_active
+        ? invited_at
+          ? 'invited'
+          : verified
+            ? 'active'
+            : 'unverified'
+        : deletion_due_at
+          ? 'leaving'
+          : 'inactive',
   ],
   roles: [
     'ROLES',
@@ -109,6 +117,7 @@ export const records: Readonly<Record<string, Command>> = {
       external_id: ['external id', data.external_id],
       roles: ['roles', data.roles.map(({ name }) => name)],
       invited_at: ['invited', data.invited_at],
+      deletion_due_at: ['leaves on', data.deletion_due_at],
       created_at: ['created', data.created_at],
     }),
   }),
@@ -204,6 +213,32 @@ export const records: Readonly<Record<string, Command>> = {
         { consequences: ['The link ends, and the account is deleted with its roles.'] },
       );
       report(api, answer, 'Invitation withdrawn.');
+    }),
+  },
+  erase: {
+    summary: 'Delete a user with their roles, and the personal data in their audit entries.',
+    arguments: [user],
+    options: [...destructiveOptions, ...apiOptions],
+    run: overApi(async (api) => {
+      const answer = await change(
+        api,
+        'POST /api/v1/users/{user_id}/erase',
+        { path: { user_id: await userOf(api) } },
+        {
+          preview: true,
+          consequences: [
+            'The account is deleted with its roles and sessions.',
+            'Its name, addresses and networks in the audit log are erased. This cannot be undone.',
+          ],
+        },
+      );
+      const data = answer?.result.data;
+      const isUnfinished = data !== undefined && 'finished' in data && !data.finished;
+      report(
+        api,
+        answer,
+        isUnfinished ? 'User deleted. The clean-up erases the rest of the audit entries.' : 'User erased.',
+      );
     }),
   },
   delete: users.delete({

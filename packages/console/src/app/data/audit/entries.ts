@@ -38,7 +38,8 @@ export type Tone = 'bad' | 'warn' | 'good' | 'gray' | 'accent';
 /** Refusals are red, the end of something is yellow, a start is green, a sign-in is gray, everything else is a change. */
 export function toneOf(action: string): Tone {
   if (failureActions.some((one) => one === action)) return 'bad';
-  if (/_(deleted|revoked|declined|withdrawn|reset)$/.test(action)) return 'warn';
+  if (/_(deleted|erased|revoked|declined|withdrawn|reset)$|^self_deletion_requested$/.test(action))
+    return 'warn';
   if (/_(created|registered|invited|accepted|verified|cloned)$/.test(action)) return 'good';
   return /^(login|logout|session_|client_token|access_previewed|verification_email|password_reset_req)/.test(
     action,

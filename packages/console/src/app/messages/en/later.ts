@@ -8,6 +8,7 @@ import { applications } from './applications/applications.ts';
 import { emailChange } from './email-change.ts';
 import { identities } from './identity-providers/identities.ts';
 import { identityProviders } from './identity-providers/identity-providers.ts';
+import { leaving } from './leaving.ts';
 import { personalTokens } from './personal-tokens.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
@@ -24,6 +25,7 @@ export const later = {
   emailChange,
   identities,
   identityProviders,
+  leaving,
   personalTokens,
   requirements,
   secondFactors,

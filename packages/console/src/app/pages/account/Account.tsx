@@ -34,6 +34,7 @@ const MyIdentities = lazy(() =>
 const MyTokens = lazy(() =>
   withLaterTexts(import('./MyTokens.tsx')).then((file) => ({ default: file.MyTokens })),
 );
+const MyData = lazy(() => withLaterTexts(import('./MyData.tsx')).then((file) => ({ default: file.MyData })));
 const NoPassword = lazy(() =>
   withLaterTexts(import('./NoPassword.tsx')).then((file) => ({ default: file.NoPassword })),
 );
@@ -126,6 +127,11 @@ function Parts({ onCodes }: { onCodes: (codes: readonly string[]) => void }): Re
             </h2>
             <p className="muted">{texts.access.text}</p>
             <EffectivePermissionList subject={{ type: 'me', id: user.id }} />
+          </section>
+          <section className="panel" aria-labelledby="own-data">
+            <Suspense fallback={<LoadingLines />}>
+              <MyData titleId="own-data" />
+            </Suspense>
           </section>
         </div>
       </div>

@@ -10,6 +10,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
     'Der Link ist ungültig, abgelaufen oder schon verwendet, oder die Administration hat das Konto seitdem geändert.',
   invitation_token_invalid:
     'Die Einladung ist ungültig, abgelaufen, zurückgezogen oder schon angenommen. Bitten Sie um eine neue.',
+  undo_token_invalid:
+    'Der Link ist ungültig oder schon verwendet, oder das Konto soll nicht mehr gelöscht werden. Melden Sie sich an, oder wenden Sie sich an Ihre Administration.',
   not_invited: 'Dieser Benutzer ist nicht eingeladen oder hat die Einladung schon angenommen.',
   invalid_id: 'Eine Kennung in der Anfrage ist keine UUID.',
   field_not_allowed: 'Eine der Angaben lässt sich hier nicht ändern.',
@@ -38,6 +40,7 @@ export const errorTexts: Readonly<Record<string, string>> = {
   personal_tokens_off: 'Persönliche Zugriffstoken sind hier abgeschaltet.',
   privilege_escalation: 'Dafür sind Berechtigungen nötig, die Sie nicht haben.',
   superuser_required: 'Das kann nur ein Superuser.',
+  self_deletion_off: 'Konten lassen sich hier nicht selbst löschen. Wenden Sie sich an Ihre Administration.',
   self_delete: 'Sie können Ihr eigenes Konto nicht löschen.',
   system_role:
     'Name und Berechtigungen einer Systemrolle lassen sich nicht ändern, und sie lässt sich nicht löschen.',

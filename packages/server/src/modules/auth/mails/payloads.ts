@@ -55,6 +55,8 @@ export type MailPayloads = {
   email_changed: EmailChangeEvent;
   /** `sign_in`: the key of the sign-in that waits for the code, in hexadecimal. */
   provider_code: SecurityEvent & { sign_in: string };
+  /** Queue it after the account was deactivated and its links were ended. */
+  deletion_planned: SecurityEvent;
 };
 export type MailKind = keyof MailPayloads;
 
@@ -68,6 +70,7 @@ export type WarningKind = Exclude<
   | 'provider_code'
   | 'email_change'
   | 'email_changed'
+  | 'deletion_planned'
 >;
 
 export type Warning = {

@@ -49,7 +49,7 @@ type Formats = { day: Intl.DateTimeFormat; time: Intl.DateTimeFormat };
 const formats: { [language in Language]?: Formats } = {};
 
 /** Returns such as "27 November 2026, 07:03 UTC". */
-function utcTime(at: Date, language: Language): string {
+export function utcTime(at: Date, language: Language): string {
   formats[language] ??= formatsOf(words[language].locale);
   const { day, time } = formats[language];
   return `${day.format(at)}, ${time.format(at)} UTC`;

@@ -124,7 +124,11 @@ function planOne(
   before: VersionedUser,
 ): PlannedChange {
   const current: Readonly<Record<string, unknown>> = before;
-  const differing = Object.entries(fields).filter(([field, value]) => current[field] !== value);
+  // An administrator who says whether an account is active decides about it, whatever its owner planned.
+  const decides = before.deletion_due_at !== null;
+  const differing = Object.entries(fields).filter(
+    ([field, value]) => current[field] !== value || (decides && field === 'is_active'),
+  );
   return {
     before,
     fields: Object.fromEntries(differing),

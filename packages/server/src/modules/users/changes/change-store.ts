@@ -40,6 +40,12 @@ export async function updateUsers(
     where u.id = c.id`.execute(tx);
 }
 
+/** Ends the plans of owners to delete these accounts. Call it with the users' rows locked. */
+export async function endDeletions({ tx }: Entitled, userIds: readonly string[]): Promise<void> {
+  if (userIds.length === 0) return;
+  await sql`update users set deletion_due_at = null where id = any(${userIds}::uuid[])`.execute(tx);
+}
+
 /**
  * Ends the mailed links of these users and, through the link epoch, those of queued mails. Call it with the users' rows
  * locked, in every transaction in which an administrator changes a user's access.

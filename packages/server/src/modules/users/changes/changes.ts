@@ -17,7 +17,7 @@ import type { VersionedUser } from '../presentation.ts';
 import { type PlannedChange, refusal, requireSuperuserAfter } from '../protection.ts';
 import { findUsersByIds } from '../store.ts';
 import { changesRecord, type Plan, plannedRolesOf } from './change-plans.ts';
-import { endPendingLinks, lockEmails, updateUsers } from './change-store.ts';
+import { endDeletions, endPendingLinks, lockEmails, updateUsers } from './change-store.ts';
 
 /** Carries out a plan and ends its change. Returns the changed users in the order of the request. Throws 409. */
 export async function carryOut(plan: Plan): Promise<Done<VersionedUser[]>> {
@@ -56,6 +56,7 @@ export async function write({
   const touched = changes.filter(changesRecord);
   if (touched.length > 0) {
     await updateFields(entitled, touched);
+    await endDeletions(entitled, idsOf(touched.filter(endsDeletion)));
     await requireSuperuserAfter(tx, touched);
     await writeRoles(
       entitled,
@@ -75,6 +76,10 @@ const changesAccess = ({ fields, setsPassword }: PlannedChange): boolean =>
   fields.email !== undefined ||
   fields.is_active !== undefined ||
   fields.verified !== undefined;
+
+/** Returns whether the change ends the plan of an owner to delete the account. */
+const endsDeletion = ({ before, fields }: Pick<PlannedChange, 'before' | 'fields'>): boolean =>
+  before.deletion_due_at !== null && fields.is_active !== undefined;
 
 /** Returns why the change ends the user's sessions; null if it does not. A new password has ended them already. */
 function endOfSessions({ fields }: PlannedChange): string | null {
@@ -136,9 +141,12 @@ function entriesOf(
       resourceType: 'user',
       resourceId: before.user_id,
       before: { ...before },
-      // The database ends the invitation of an account that is verified.
-      after:
-        before.invited_at !== null && fields.verified === true ? { ...fields, invited_at: null } : fields,
+      after: {
+        ...fields,
+        // The database ends the invitation of an account that is verified.
+        ...(before.invited_at !== null && fields.verified === true ? { invited_at: null } : {}),
+        ...(endsDeletion({ before, fields }) ? { deletion_due_at: null } : {}),
+      },
       ...(sessions > 0 ? { details: { sessions_ended: sessions } } : {}),
     });
   }

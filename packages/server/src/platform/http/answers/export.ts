@@ -80,10 +80,57 @@ export async function sendExport<R>(
     throw error;
   });
   const mark = request.query.bom ? '\uFEFF' : '';
-  const text = isCsv ? csvOf(options, first, mark) : ndjsonOf(options, first);
+  await sendText(request, reply, {
+    text: isCsv ? csvOf(options, first, mark) : ndjsonOf(options, first),
+    leave,
+    maxStallMs: options.exports.maxStallMs,
+    fileName: `${options.fileName}.${isCsv ? 'csv' : 'ndjson'}`,
+    type: isCsv ? CSV_TYPE : 'application/x-ndjson',
+  });
+}
+
+export type DocumentOptions = Pick<ExportOptions<never>, 'exports' | 'callerId' | 'fileName'> & {
+  /** Called when the export has its turn. An error that it throws gets an error response. */
+  begin(): Promise<AsyncIterable<string>>;
+};
+
+/** Sends one JSON document, in the parts of its text, as `sendExport` sends records. Throws `overloaded` and what `begin` throws. */
+export async function sendDocument(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: DocumentOptions,
+): Promise<void> {
+  const leave = await takeTurn(request, options);
+  const text = await options.begin().catch((error: unknown) => {
+    leave();
+    throw error;
+  });
+  await sendText(request, reply, {
+    text,
+    leave,
+    maxStallMs: options.exports.maxStallMs,
+    fileName: `${options.fileName}.json`,
+    type: 'application/json',
+  });
+}
+
+type Sending = {
+  text: AsyncIterable<string>;
+  leave: Leave;
+  maxStallMs: number;
+  fileName: string;
+  type: string;
+};
+
+/** Sends the parts of a file as they are read, and then leaves the turn. Resolves when the response has ended. */
+async function sendText(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { text, leave, maxStallMs, fileName, type }: Sending,
+): Promise<void> {
   // `highWaterMark` 1 reads one batch ahead of a slow reader instead of 16.
   const stream = Readable.from(
-    untilStalled(text, options.exports.maxStallMs, (error) => stream.destroy(error)),
+    untilStalled(text, maxStallMs, (error) => stream.destroy(error)),
     { highWaterMark: 1 },
   ).once('close', leave);
   stream.once('error', (error) => {
@@ -91,12 +138,9 @@ export async function sendExport<R>(
     // HTTP/1.0 has no chunks: a reader would take the end of the connection for the end of the file.
     if (request.raw.httpVersion === '1.0') reply.raw.socket?.resetAndDestroy();
   });
-  reply.header(
-    'content-disposition',
-    `attachment; filename="${options.fileName}.${isCsv ? 'csv' : 'ndjson'}"`,
-  );
+  reply.header('content-disposition', `attachment; filename="${fileName}"`);
   // Not awaiting it would make Fastify send an empty response for a handler that returns nothing.
-  await reply.type(isCsv ? CSV_TYPE : 'application/x-ndjson').send(stream);
+  await reply.type(type).send(stream);
 }
 
 /** How long an export waits for its turn. */

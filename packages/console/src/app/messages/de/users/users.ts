@@ -158,6 +158,9 @@ export const users: Messages['users'] = {
     giveBack: 'Rollen zurückgeben',
     givenBack: (name) => `${name} hat die Rollen wieder.`,
   },
+  leavesOn: (day) => `Geht am ${day}`,
+  leaving: 'Der Benutzer hat dieses Konto gelöscht. Wird es aktiviert, endet die Löschung.',
+  leaves: 'Geht am',
   invitation: {
     status: 'Eingeladen',
     title: 'Einladung',

@@ -153,6 +153,9 @@ export const users = {
     giveBack: 'Give the roles back',
     givenBack: (name: string) => `${name} has the roles again.`,
   },
+  leavesOn: (day: string) => `Leaves on ${day}`,
+  leaving: 'The user deleted this account. Activating it ends the deletion.',
+  leaves: 'Leaves on',
   invitation: {
     status: 'Invited',
     title: 'Invitation',

@@ -19,6 +19,7 @@ const userOf = (number: number, change: Partial<ListedUser> = {}): ListedUser =>
   must_change_password: false,
   external_id: null,
   invited_at: null,
+  deletion_due_at: null,
   roles: [],
   permissions: [],
   created_at: '',

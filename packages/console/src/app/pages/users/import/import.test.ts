@@ -63,6 +63,7 @@ const ada: ListedUser = {
   must_change_password: false,
   external_id: null,
   invited_at: null,
+  deletion_due_at: null,
   roles: [{ id: 'r1', name: 'Editor', description: '' }],
   permissions: [],
   created_at: '',

@@ -57,8 +57,17 @@ export function ProfileTab({ user, etag, status, rules, onAct }: Props): ReactEl
         <h3 id="user-account" className="section-title">
           {t.users.profile.account}
         </h3>
+        {user.deletion_due_at !== null && <p className="muted">{t.users.leaving}</p>}
         <AccountActs user={user} status={status} rules={rules} onAct={onAct} />
         <dl className="facts">
+          {user.deletion_due_at !== null && (
+            <div>
+              <dt>{t.users.leaves}</dt>
+              <dd>
+                <Moment at={user.deletion_due_at} />
+              </dd>
+            </div>
+          )}
           <div>
             <dt>{t.users.columns.created}</dt>
             <dd>
