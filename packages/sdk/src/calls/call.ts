@@ -112,7 +112,7 @@ function urlOf(baseUrl: string, path: string, { path: parameters, query }: AnyIn
 function segmentOf(name: string, parameters: object = {}): string {
   const value: unknown = Object.hasOwn(parameters, name) && Reflect.get(parameters, name);
   if (typeof value !== 'string' || /^\.{0,2}$|[/\\]/.test(value))
-    throw new TypeError(`The path parameter ${name} must be the id of a record.`);
+    throw new TypeError(`The path parameter ${name} must be an id.`);
   return value;
 }
 

@@ -1,7 +1,8 @@
 // SQL of the catalogue of user attributes.
 import type { PageQuery } from '@castellan/contract/common';
 import type { UserAttribute } from '@castellan/contract/user-attributes';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import type { Entitled } from '../authz/change.ts';
@@ -45,7 +46,7 @@ export async function listAttributes(
   db: Db,
   page: PageQuery,
 ): Promise<{ total: number; rows: AttributeRow[] }> {
-  const { rows } = await sql<AttributeRow>`
+  const { rows } = await sql<AttributeRow>`${plannedForValues}
     select ${columns} from user_attributes a order by a.name collate "C"
     limit ${page.size} offset ${offsetOf(page)}::bigint`.execute(db);
   return { total: await countAttributes(db), rows };
@@ -108,35 +109,45 @@ export async function countSharedValues(tx: Tx, id: string): Promise<number> {
 /** How many rows one statement writes: a second of work at most, far below the time limit of a statement. */
 const BATCH = 20_000;
 
-/** Returns conditions on `user_attribute_values v` that share out the values of an attribute, each with at most `BATCH`. */
-async function* partsOf(tx: Tx, id: string): AsyncGenerator<RawBuilder<unknown>> {
-  let after: RawBuilder<unknown> = sql`true`;
-  for (;;) {
-    const { rows } = await sql<{ key: Buffer; user_id: string }>`
-      select v.key, v.user_id from user_attribute_values v where v.attribute_id = ${id} and ${after}
+/** A place in the order of the values of an attribute. */
+type Place = { key: Buffer; user_id: string };
+type Part = { after: Place; last: Place };
+
+const beforeAll: Place = { key: Buffer.alloc(0), user_id: '00000000-0000-0000-0000-000000000000' };
+/** Longer than any key, and so after all of them. */
+const afterAll: Place = { key: Buffer.alloc(33, 0xff), user_id: beforeAll.user_id };
+
+/** Shares out the values of an attribute, in parts of at most `BATCH`. */
+async function* partsOf(tx: Tx, id: string): AsyncGenerator<Part> {
+  for (let after = beforeAll; after !== afterAll; ) {
+    const { rows } = await sql<Place>`
+      select v.key, v.user_id from user_attribute_values v
+      where v.attribute_id = ${id} and (v.key, v.user_id) > (${after.key}::bytea, ${after.user_id}::uuid)
       order by v.key, v.user_id limit 1 offset ${BATCH - 1}`.execute(tx);
-    const [last] = rows;
-    if (!last) {
-      yield sql`v.attribute_id = ${id} and ${after}`;
-      return;
-    }
-    const end = sql`(${last.key}::bytea, ${last.user_id}::uuid)`;
-    yield sql`v.attribute_id = ${id} and ${after} and (v.key, v.user_id) <= ${end}`;
-    after = sql`(v.key, v.user_id) > ${end}`;
+    const last: Place = rows[0] ?? afterAll;
+    yield { after, last };
+    after = last;
   }
 }
 
 /** Makes the database keep the values of the attribute unique, or no longer. */
 export async function setUnique({ tx }: Entitled, id: string, isUnique: boolean): Promise<void> {
-  for await (const part of partsOf(tx, id))
-    await sql`update user_attribute_values v set is_unique = ${isUnique} where ${part}`.execute(tx);
+  for await (const { after, last } of partsOf(tx, id))
+    await sql`
+      update user_attribute_values v set is_unique = ${isUnique}
+      where v.attribute_id = ${id} and (v.key, v.user_id) > (${after.key}::bytea, ${after.user_id}::uuid)
+        and (v.key, v.user_id) <= (${last.key}::bytea, ${last.user_id}::uuid)`.execute(tx);
 }
 
 /** Removes all values of the attribute. Returns how many there were. */
 export async function deleteValues({ tx }: Entitled, id: string): Promise<number> {
   let removed = 0n;
-  for await (const part of partsOf(tx, id))
-    removed +=
-      (await sql`delete from user_attribute_values v where ${part}`.execute(tx)).numAffectedRows ?? 0n;
+  for await (const { after, last } of partsOf(tx, id)) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from user_attribute_values v
+      where v.attribute_id = ${id} and (v.key, v.user_id) > (${after.key}::bytea, ${after.user_id}::uuid)
+        and (v.key, v.user_id) <= (${last.key}::bytea, ${last.user_id}::uuid)`.execute(tx);
+    removed += numAffectedRows;
+  }
   return Number(removed);
 }
