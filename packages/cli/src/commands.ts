@@ -118,7 +118,7 @@ export const commands: Readonly<Record<string, Entry>> = {
   key: {
     heading: API,
     summary: 'List, create, rotate and revoke API keys of service accounts.',
-    load: () => import('./commands/api/key.ts'),
+    load: () => import('./commands/api/credentials/key.ts'),
   },
   application: {
     heading: API,
@@ -143,12 +143,12 @@ export const commands: Readonly<Record<string, Entry>> = {
   session: {
     heading: API,
     summary: 'List and end live sessions.',
-    load: () => import('./commands/api/session.ts'),
+    load: () => import('./commands/api/credentials/session.ts'),
   },
   token: {
     heading: API,
     summary: 'List and end personal access tokens.',
-    load: () => import('./commands/api/token.ts'),
+    load: () => import('./commands/api/credentials/token.ts'),
   },
   audit: {
     heading: API,

@@ -6,7 +6,7 @@ import { tableOf } from '../../../api/output.ts';
 import { lossOf, replaceSet } from '../../../api/sets.ts';
 import { jsonText } from '../../../api/text.ts';
 import { argumentOf, type Command, listOf } from '../../../command.ts';
-import { sessionColumns } from '../session.ts';
+import { sessionColumns } from '../credentials/session.ts';
 import { user, userOf } from './arguments.ts';
 
 const roles = { name: '<roles...>', help: 'Names or ids of roles.' };

@@ -1,11 +1,11 @@
 // `castellan token …`: personal access tokens. None can be made or ended for oneself here: that takes a person who signs in.
 import type { PersonalToken } from '@castellan/sdk';
-import { change, destructiveOptions, report } from '../../api/changes.ts';
-import { type Api, apiOptions, overApi } from '../../api/connection.ts';
-import { userId } from '../../api/names.ts';
-import { type Column, tableOf } from '../../api/output.ts';
-import { jsonText } from '../../api/text.ts';
-import { argumentOf, type CommandGroup, Failure, optionOf, UsageError } from '../../command.ts';
+import { change, destructiveOptions, report } from '../../../api/changes.ts';
+import { type Api, apiOptions, overApi } from '../../../api/connection.ts';
+import { userId } from '../../../api/names.ts';
+import { type Column, tableOf } from '../../../api/output.ts';
+import { jsonText } from '../../../api/text.ts';
+import { argumentOf, type CommandGroup, Failure, optionOf, UsageError } from '../../../command.ts';
 
 const columns: readonly Column<PersonalToken>[] = [
   ['NAME', ({ name }) => name],

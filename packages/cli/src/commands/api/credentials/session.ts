@@ -1,10 +1,10 @@
 // `castellan session …`: the live sessions of all users.
 import type { Session, UserSession } from '@castellan/sdk';
-import { change, destructiveOptions, report } from '../../api/changes.ts';
-import { type Api, apiOptions, overApi } from '../../api/connection.ts';
-import { userId } from '../../api/names.ts';
-import { type Column, listing, listOptions } from '../../api/output.ts';
-import { argumentOf, type CommandGroup, given, type Option, optionOf, UsageError } from '../../command.ts';
+import { change, destructiveOptions, report } from '../../../api/changes.ts';
+import { type Api, apiOptions, overApi } from '../../../api/connection.ts';
+import { userId } from '../../../api/names.ts';
+import { type Column, listing, listOptions } from '../../../api/output.ts';
+import { argumentOf, type CommandGroup, given, type Option, optionOf, UsageError } from '../../../command.ts';
 
 export const sessionColumns: readonly Column<Session>[] = [
   ['STARTED', ({ created_at }) => created_at],

@@ -1,12 +1,19 @@
 // `castellan key …`: the API keys of service accounts. A new key is shown once, or written to a file.
 import type { ApiKey } from '@castellan/sdk';
-import { change, destructiveOptions, dryRun, idempotency, report, retryOption } from '../../api/changes.ts';
-import { type Api, apiOptions, overApi } from '../../api/connection.ts';
-import { serviceAccountId } from '../../api/names.ts';
-import { fileOption, handOver } from '../../api/new-key.ts';
-import { type Column, tableOf } from '../../api/output.ts';
-import { nameArgument } from '../../api/records.ts';
-import { jsonText } from '../../api/text.ts';
+import {
+  change,
+  destructiveOptions,
+  dryRun,
+  idempotency,
+  report,
+  retryOption,
+} from '../../../api/changes.ts';
+import { type Api, apiOptions, overApi } from '../../../api/connection.ts';
+import { serviceAccountId } from '../../../api/names.ts';
+import { fileOption, handOver } from '../../../api/new-key.ts';
+import { type Column, tableOf } from '../../../api/output.ts';
+import { nameArgument } from '../../../api/records.ts';
+import { jsonText } from '../../../api/text.ts';
 import {
   argumentOf,
   type CommandGroup,
@@ -15,7 +22,7 @@ import {
   type Option,
   optionOf,
   UsageError,
-} from '../../command.ts';
+} from '../../../command.ts';
 
 const account = nameArgument('service account', 'account');
 const key = { name: '<key>', help: 'The id, the prefix or the name of the API key.' };
