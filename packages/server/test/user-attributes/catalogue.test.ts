@@ -66,7 +66,16 @@ test('an attribute is declared with defaults, read, listed, changed and deleted,
 test('a name is no claim of a standard, and belongs to one attribute', async () => {
   await declare('badge');
   assertRefused(await admin.post(path, { name: 'badge', label: 'B', type: 'date' }), 409, 'name_taken');
-  for (const name of ['email', 'sub', 'groups', 'phone_number', 'birthdate', 'active']) {
+  for (const name of [
+    'email',
+    'sub',
+    'groups',
+    'phone_number',
+    'birthdate',
+    'active',
+    'verified_claims',
+    'constructor',
+  ]) {
     const refused = await admin.post(path, { name, label: 'x', type: 'string' });
     assert.deepEqual([refused.status, refused.body.errors[0].code], [422, 'reserved_name'], refused.text);
   }

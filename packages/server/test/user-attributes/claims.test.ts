@@ -47,6 +47,26 @@ test('userinfo and ID tokens tell those with claims, with the scope profile; a m
   assert.equal((await userinfo(service, tokens.access_token)).body.team, undefined);
 });
 
+test('an attribute is never told under a name that the application maps, also where the mapping has no value', async () => {
+  const web = await addApplication(admin, [service], {
+    type: 'web',
+    claims: [
+      { name: 'shift', from: 'superuser', as: 'first', in: ['userinfo', 'id_token'] },
+      { name: 'team', from: 'superuser', as: 'first', in: ['access_token'] },
+    ],
+  });
+  const who = await addSignedIn(service);
+  await give(who.person.id, { team: 'superuser', shift: 'superuser', prefs: 1 });
+  const tokens = await tokensOf(service, web, who, { scopes: ['openid', 'profile'] });
+  const told = [
+    claimsOf(tokens.id_token),
+    (await userinfo(service, tokens.access_token)).body,
+    (await introspect(tokens.access_token, { include: 'attributes' })).body,
+  ];
+  for (const claims of told)
+    assert.deepEqual([claims.prefs, claims.team, claims.shift], [1, undefined, undefined]);
+});
+
 test('an ID token that would be too large leaves attributes to userinfo', async () => {
   const web = await addApplication(admin, [service]);
   const who = await addSignedIn(service);

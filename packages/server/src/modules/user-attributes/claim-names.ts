@@ -2,7 +2,8 @@
 
 /**
  * Names that applications and libraries give a meaning: of JWTs and tokens (RFC 7519, 7662, 7800, 8693, 9068), of ID tokens and
- * users (OpenID Connect Core, 2 and 5.1; Back-Channel Logout, 2.4), and those that this service tells itself.
+ * users (OpenID Connect Core, 2 and 5.1; Back-Channel Logout, 2.4; Identity Assurance, 5; RFC 8485), those that this service tells
+ * itself, and what every object of JavaScript has.
  */
 const reserved: ReadonlySet<string> = new Set(
   `iss sub aud exp nbf iat jti
@@ -10,7 +11,7 @@ const reserved: ReadonlySet<string> = new Set(
   nonce auth_time acr amr azp at_hash c_hash s_hash sid events toe txn sub_id sub_jwk _claim_names _claim_sources
   name given_name family_name middle_name nickname preferred_username profile picture website email email_verified gender
   birthdate zoneinfo locale phone_number phone_number_verified address updated_at
-  roles groups permissions entitlements step_up __proto__`.split(/\s+/),
+  roles groups permissions entitlements step_up vot vtm verified_claims constructor __proto__`.split(/\s+/),
 );
 const OWN_PREFIX = '_castellan';
 

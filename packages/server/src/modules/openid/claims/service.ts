@@ -85,6 +85,18 @@ export type ClaimChoice = {
   mappings: readonly ClaimMapping[];
 };
 
+/**
+ * Returns the attributes that the application may be told. A name that it maps is the mapping's alone, also where that has no value: an API
+ * takes the claim for what the mapping makes of roles, and people may write some attributes themselves.
+ */
+export function attributesIn(
+  { attribute_claims }: Pick<ClaimedAccount, 'attribute_claims'>,
+  mappings: readonly ClaimMapping[],
+): ToldClaims {
+  const mapped = new Set(mappings.map(({ name }) => name));
+  return Object.fromEntries(Object.entries(attribute_claims).filter(([name]) => !mapped.has(name)));
+}
+
 /** Returns the claims of an account that are told in this place. */
 export function claimsIn(
   place: Place,
@@ -109,8 +121,8 @@ export function claimsIn(
     .map((mapping) => [mapping.name, mappedValue(mapping, account, graph)]);
   const told = [
     ...accountClaims.filter((name) => names.has(name)).map((name) => [name, all[name]]),
-    // Attributes belong to the profile. A mapping of the application comes after them, and so replaces one of its name.
-    ...(ofScopes.includes('profile') ? Object.entries(account.attribute_claims) : []),
+    // Attributes belong to the profile.
+    ...(ofScopes.includes('profile') ? Object.entries(attributesIn(account, mappings)) : []),
     ...mapped,
   ];
   return Object.fromEntries(told.filter(([, value]) => value !== undefined));

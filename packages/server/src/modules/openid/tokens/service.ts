@@ -10,7 +10,7 @@ import { recordEvent } from '../../audit/service.ts';
 import { rolesOf } from '../../authz/effective.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
 import { type KeyProof, keyChallenge, useKeyProof } from '../../proofs/service.ts';
-import { claimsIn, subjectIn } from '../claims/service.ts';
+import { attributesIn, claimsIn, subjectIn } from '../claims/service.ts';
 import { sidOf } from '../session-sid.ts';
 import { type ApplicationTokenDeps, countRequest } from './deps.ts';
 import { allowedOf } from './issue.ts';
@@ -144,7 +144,7 @@ export async function introspectApplicationToken(
     acr: token.acr,
     amr: token.amr,
     auth_time: Math.floor(token.auth_time.getTime() / 1_000),
-    ...(options.withAttributes && isProfileTold(token) ? token.attribute_claims : {}),
+    ...(options.withAttributes && isProfileTold(token) ? attributesIn(token, token.claim_mappings) : {}),
     // A token carries what it is for, whatever its account holds: none for userinfo. A service that asks about all tokens may not be
     // the one that this one is for: it reads `aud` and `scope`.
     ...(options.withPermissions
