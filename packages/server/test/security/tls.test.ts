@@ -112,17 +112,19 @@ test('a certificate that is replaced under load drops no connection, and new con
       answered += 1;
     }
   });
-  const pause = () => new Promise((resolve) => setTimeout(resolve, 150));
-  await pause();
+  const moreAnswers = async () => {
+    const wanted = answered + 20;
+    while (answered < wanted) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  await moreAnswers();
   for (const next of [second, third, first, second]) {
     write(next);
     tls.lookAgain();
     assert.equal((await askAnew()).serial, serialOf(next));
-    await pause();
+    await moreAnswers();
   }
   isLoaded = false;
   await Promise.all([...kept, ...anew]);
-  assert.ok(answered > 100, `${answered} answers`);
   for (const [agent, seen] of serials) {
     assert.deepEqual([...seen], [serialOf(first)], 'a kept connection is the same one throughout');
     agent.destroy();
@@ -185,6 +187,28 @@ test('an expired certificate does not replace one that works; at the start, it i
   now = new Date(0);
   openTls({ certFile, keyFile }, log, { now: () => now }).stop();
   assert.match(warned.pop() ?? '', /is not valid before/);
+});
+
+test('a pair that was refused is used once it is valid, without another change of its files', () => {
+  const warned: string[] = [];
+  const log = {
+    warn: (_: unknown, msg: string) => void warned.push(msg),
+    info: () => {},
+  } as unknown as Logger;
+  write(first);
+  const valid = new Date();
+  let now = valid;
+  const opened = openTls({ certFile, keyFile }, log, { now: () => now });
+  write(second);
+  now = new Date(0);
+  for (let i = 0; i < 3; i += 1) opened.lookAgain();
+  assert.equal(warned.length, 1);
+  assert.match(warned[0] ?? '', /is not valid before .+ stays in use/);
+  assert.equal(opened.stats().isCurrent, false);
+  now = valid;
+  opened.lookAgain();
+  assert.equal(opened.stats().isCurrent, true);
+  opened.stop();
 });
 
 test('the metrics tell when the certificate expires, and whether it is the one in the files', () => {

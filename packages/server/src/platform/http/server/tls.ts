@@ -60,7 +60,7 @@ export function readPair({ certFile, keyFile }: TlsFiles): Pair {
  */
 export function openTls(files: TlsFiles, log: Logger, { now = () => new Date() }: Options = {}): Tls {
   const servers = new Set<Server>();
-  let identity = identityOf(files);
+  let inUse = identityOf(files);
   let pair = readPair(files);
   const fault = faultOf(pair, now());
   if (fault) log.warn({ not_after: pair.notAfter }, `the certificate in TLS_CERT_FILE ${fault}`);
@@ -68,25 +68,32 @@ export function openTls(files: TlsFiles, log: Logger, { now = () => new Date() }
     log.warn(
       `TLS_KEY_FILE (${files.keyFile}) can be read by every user of the machine. Run: chmod o= ${files.keyFile}`,
     );
-  let isCurrent = true;
+  /** The last warning, which is not repeated. Null while the pair in the files is the one in use. */
+  let warned: string | null = null;
 
   function lookAgain(): void {
     const found = identityOf(files);
-    if (found === identity) return;
-    identity = found;
+    if (found === inUse) {
+      warned = null;
+      return;
+    }
+    // Also if it was refused before: it may be valid only now, or could not be read.
     try {
       const next = readPair(files);
       const problem = faultOf(next, now());
       if (problem) throw new Error(`The certificate in TLS_CERT_FILE (${files.certFile}) ${problem}`);
       for (const server of servers) server.setSecureContext(next.context);
       pair = next;
-      isCurrent = true;
+      inUse = found;
+      warned = null;
       log.info({ not_after: next.notAfter }, 'the certificate of TLS_CERT_FILE was replaced');
     } catch (error) {
-      isCurrent = false;
+      const message = errorMessage(error);
+      if (message === warned) return;
+      warned = message;
       log.warn(
         { not_after: pair.notAfter },
-        `${errorMessage(error)}. The former certificate stays in use until a pair that fits takes its place.`,
+        `${message}. The former certificate stays in use until a pair that fits takes its place.`,
       );
     }
   }
@@ -104,7 +111,7 @@ export function openTls(files: TlsFiles, log: Logger, { now = () => new Date() }
       return server;
     },
     lookAgain,
-    stats: () => ({ isCurrent, notAfter: pair.notAfter }),
+    stats: () => ({ isCurrent: warned === null, notAfter: pair.notAfter }),
     stop: () => clearInterval(timer),
   };
 }
