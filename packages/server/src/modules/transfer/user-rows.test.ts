@@ -37,6 +37,8 @@ describe('accepted', () => {
       created_at: null,
       updated_at: null,
       roles: undefined,
+      external_id: null,
+      attributes: {},
     });
   });
 

@@ -106,8 +106,8 @@ export async function countSharedValues(tx: Tx, id: string): Promise<number> {
   return rows[0]?.total ?? 0;
 }
 
-/** How many rows one statement writes: a second of work at most, far below the time limit of a statement. */
-const BATCH = 20_000;
+/** One statement writes 20,000 rows: a second of work at most, far below the time limit of a statement. */
+const LAST_OF_BATCH = sql.lit(19_999);
 
 /** A place in the order of the values of an attribute. */
 type Place = { key: Buffer; user_id: string };
@@ -117,13 +117,13 @@ const beforeAll: Place = { key: Buffer.alloc(0), user_id: '00000000-0000-0000-00
 /** Longer than any key, and so after all of them. */
 const afterAll: Place = { key: Buffer.alloc(33, 0xff), user_id: beforeAll.user_id };
 
-/** Shares out the values of an attribute, in parts of at most `BATCH`. */
+/** Shares out the values of an attribute, in parts that end after `LAST_OF_BATCH`. */
 async function* partsOf(tx: Tx, id: string): AsyncGenerator<Part> {
   for (let after = beforeAll; after !== afterAll; ) {
     const { rows } = await sql<Place>`
       select v.key, v.user_id from user_attribute_values v
       where v.attribute_id = ${id} and (v.key, v.user_id) > (${after.key}::bytea, ${after.user_id}::uuid)
-      order by v.key, v.user_id limit 1 offset ${BATCH - 1}`.execute(tx);
+      order by v.key, v.user_id limit 1 offset ${LAST_OF_BATCH}`.execute(tx);
     const last: Place = rows[0] ?? afterAll;
     yield { after, last };
     after = last;

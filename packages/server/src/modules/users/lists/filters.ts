@@ -90,6 +90,6 @@ export function conditionOf(
     conditions.push(filter.isInvited ? sql`u.invited_at is not null` : sql`u.invited_at is null`);
   if (filter.invitation !== undefined)
     conditions.push(filter.invitation === 'open' ? isInvitationOpen : isInvitationEnded);
-  if (filter.attributes !== undefined) conditions.push(...filter.attributes.map(hasValue));
+  for (const condition of filter.attributes ?? []) conditions.push(hasValue(condition));
   return sql.join(conditions, sql` and `);
 }

@@ -92,13 +92,22 @@ function candidatesOf(
 
 /** Returns how many users have each of these values, up to `MAX_COUNTED` + 1. */
 export async function countWithValues(db: Db, conditions: readonly AttributeCondition[]): Promise<number[]> {
-  const counts = conditions.map(
-    (condition) =>
-      sql`(select count(*) from (select from ${valuesWith(condition)} order by v.user_id limit ${MAX_COUNTED + 1}) found)`,
-  );
-  const { rows } = await sql<{ counts: string[] }>`${plannedForValues}
-    select array[${sql.join(counts)}] as counts`.execute(db);
-  return (rows[0]?.counts ?? []).map(Number);
+  const asked = conditions.map(({ attributeId, key, value }, place) => ({
+    place,
+    attribute_id: attributeId,
+    key: key.toString('hex'),
+    value: JSON.parse(value),
+  }));
+  const { rows } = await sql<{ count: string }>`${plannedForValues}
+    select (
+      select count(*) from (
+        select from user_attribute_values v
+        where v.attribute_id = c.attribute_id and v.key = decode(c.key, 'hex') and v.value = c.value
+        order by v.user_id limit ${MAX_COUNTED + 1}) found) as count
+    from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb)
+      as c (place integer, attribute_id uuid, key text, value jsonb)
+    order by c.place`.execute(db);
+  return rows.map(({ count }) => Number(count));
 }
 
 // The text is frequent if one in twenty of the newest users has it.
