@@ -137,6 +137,8 @@ export type Deps = {
   turns: { changes: Gate; reads: Gate };
   /** Limits the exports that run at once: of one user, and in this process. */
   exports: Exports;
+  /** The same for exports of one's own data. Anybody who reads theirs slowly must not keep administrators waiting. */
+  ownExports: Exports;
   /** Limits the previews whose impact is computed at once, in this process. */
   previewGate: Gate;
   /** Limits concurrent attempts on one email, resets of one user's password, and uses of one link. */
@@ -328,6 +330,10 @@ export function createDeps(parts: Parts): Deps {
         runningOfKey: EXPORTS_OF_USER,
         waiting: EXPORTS_WAITING,
       }),
+      maxStallMs: EXPORT_STALL_MS,
+    },
+    ownExports: {
+      gate: createFairGate({ running: EXPORTS_OF_ALL, runningOfKey: 1, waiting: EXPORTS_WAITING }),
       maxStallMs: EXPORT_STALL_MS,
     },
     previewGate: createGate({ running: PREVIEWS_RUNNING, waiting: PREVIEWS_WAITING }),

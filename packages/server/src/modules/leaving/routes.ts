@@ -23,7 +23,7 @@ import { beginOwnExport, type OwnDataDeps } from './own-data.ts';
 import { deleteOwnAccount, requireDays, type SelfDeletionDeps } from './self-deletion.ts';
 import { type UndoDeps, undoDeletion } from './undo.ts';
 
-type LeavingDeps = SelfDeletionDeps & OwnDataDeps & { exports: Exports; settings: CookieSettings };
+type LeavingDeps = SelfDeletionDeps & OwnDataDeps & { ownExports: Exports; settings: CookieSettings };
 
 /** Under /api/v1/users. */
 export function leavingRoutes(app: App, deps: LeavingDeps): void {
@@ -43,7 +43,7 @@ export function leavingRoutes(app: App, deps: LeavingDeps): void {
     handler: (request, reply) => {
       const caller = userCallerOf(request);
       return sendDocument(request, reply, {
-        exports: deps.exports,
+        exports: deps.ownExports,
         callerId: caller.principal.id,
         fileName: 'my-data',
         begin: () => beginOwnExport(deps, caller),
