@@ -31,6 +31,7 @@ test('an account is created, read, listed, changed and deleted, each with its au
     is_active: true,
     roles: [{ id: role, name: `Role ${role}` }],
     permissions: ['role.read', 'users.read'],
+    external_id: null,
     last_used_at: null,
   });
   assert.ok(created_by_id);

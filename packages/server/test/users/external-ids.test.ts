@@ -182,16 +182,31 @@ test('users are listed by it, exactly', async () => {
   assert.equal((await admin.get('/api/v1/users/list?external_id=')).status, 422);
 });
 
+const addRefund = async (): Promise<{ name: string }> => {
+  const group = await admin.post('/api/v1/permission-groups', { name: `till${randomUUID().slice(0, 8)}` });
+  return (await admin.post('/api/v1/permissions', { name: 'refund', group_id: group.body.data.id })).body
+    .data;
+};
+
+test('who sets it must hold what the service account holds, because decisions follow it', async () => {
+  const { client } = await signedInWith(service, 'service_account.update');
+  const holder = await addServiceAccount(service, { permissions: [(await addRefund()).name] });
+  const plain = await addServiceAccount(service, {});
+  const path = '/api/v1/service-accounts';
+  const external_id = newId();
+  assert.equal((await client.put(`${path}/${plain.id}`, { external_id })).status, 200);
+  assert.equal((await client.put(`${path}/${plain.id}`, { external_id: null })).status, 200);
+  const refused = await client.put(`${path}/${holder.id}`, { external_id });
+  assertRefused(refused, 403, 'privilege_escalation');
+  assert.equal(refused.body.errors[0].field, 'external_id');
+  const described = await client.put(`${path}/${holder.id}`, { description: 'Pays back', external_id: null });
+  assert.equal(described.status, 200, described.text);
+  assert.equal((await admin.put(`${path}/${holder.id}`, { external_id })).status, 200);
+});
+
 test('who sets it must hold what the user holds, because decisions follow it', async () => {
   const { client } = await signedInWith(service, 'users.update');
-  const permission = (
-    await admin.post('/api/v1/permissions', {
-      name: 'refund',
-      group_id: (
-        await admin.post('/api/v1/permission-groups', { name: `till${randomUUID().slice(0, 8)}` })
-      ).body.data.id,
-    })
-  ).body.data;
+  const permission = await addRefund();
   const holder = await addPerson(service, { roles: [await addRole(service, permission.name)] });
   const plain = await addPerson(service);
   const refused = await client.put(`/api/v1/users/${holder.id}`, { external_id: newId() });

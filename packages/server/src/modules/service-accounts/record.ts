@@ -4,7 +4,7 @@ import type { ServiceAccount } from '@castellan/contract/service-accounts';
 import { AppError } from '../../platform/errors.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
 import { type Entitled, type Entry, type Locking, lockSubjects } from '../authz/change.ts';
-import { findSubjectsBeyond } from '../authz/delegation.ts';
+import { findSubjectsBeyond, requireNotBeyond, requireProvedForTakeover } from '../authz/delegation.ts';
 import { permissionsOf, rolesOf } from '../authz/effective.ts';
 import type { Graph, GraphSource } from '../authz/graph/graph.ts';
 import type { PreviewDeps } from '../authz/impact/preview.ts';
@@ -66,6 +66,19 @@ export async function requireMayActOn(entitled: Entitled, ids: readonly string[]
     throw new AppError('privilege_escalation', {
       detail: 'This service account holds permissions that you do not hold.',
     });
+}
+
+/**
+ * Decisions about an external id answer with what its account may do, so who gives one to an account holds that, as for a user. Throws
+ * `privilege_escalation` or `step_up_required` (403).
+ */
+export async function requireHoldsAllOf(
+  entitled: Entitled,
+  { id, name }: Pick<AccountRow, 'id' | 'name'>,
+): Promise<void> {
+  const targets = [{ id, all: true, field: 'external_id', about: name }];
+  await requireNotBeyond(entitled, targets);
+  await requireProvedForTakeover(entitled, targets);
 }
 
 /** Returns the fields for the audit log. `names`: role ids → names. */

@@ -36,6 +36,7 @@ import { preview } from '../authz/impact/preview.ts';
 import {
   accountEntry,
   requireAccount,
+  requireHoldsAllOf,
   type ServiceAccountDeps,
   snapshotOf,
   toServiceAccount,
@@ -172,6 +173,7 @@ function updating(id: string, body: UpdateServiceAccountBody): Run<AccountRow> {
     const before = snapshotOf(account);
     const after = { ...before, ...changed };
     if (after.name !== before.name) requireNoId(after.name);
+    if (after.external_id !== before.external_id) await requireHoldsAllOf(entitled, account);
     const wanted = roles ? [{ id, roles, at: () => 'role_ids' }] : [];
     const accounts = new Map([[id, account]]);
     const names = await lockWantedRoles(tx, wantedAccountRoles(wanted, accounts));
