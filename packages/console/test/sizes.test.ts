@@ -118,11 +118,11 @@ const pages = [
   ),
 ].map(([, path = '']) => chunkOf(`app${path}`));
 
-test('each page, opened first, loads at most 260 KiB of scripts and 30 KiB of styles', () => {
+test('each page, opened first, loads at most 264 KiB of scripts and 30 KiB of styles', () => {
   assert.ok(pages.length >= 15, `found ${pages.length} pages`);
   for (const key of pages) {
     const all = [...app, ...english, ...closureOf(key)];
-    assert.ok(kib(scripts(all)) <= 260, `${key}: scripts of ${kib(scripts(all)).toFixed(1)} KiB`);
+    assert.ok(kib(scripts(all)) <= 264, `${key}: scripts of ${kib(scripts(all)).toFixed(1)} KiB`);
     assert.ok(kib(styles(all)) <= 30, `${key}: styles of ${kib(styles(all)).toFixed(1)} KiB`);
   }
 });
