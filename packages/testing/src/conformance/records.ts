@@ -39,7 +39,10 @@ export async function existingRecords(
   const { client } = callers['a superuser'];
   const role = await addRole(service, 'role.read');
   const person = await addPerson(service, { roles: [role] });
-  await signIn(service, person);
+  // People end only their own tokens.
+  const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+  for (const one of [await signIn(service, person), ...Object.values(callers).map(({ client }) => client)])
+    await one.post('/api/v1/users/me/tokens', { name: 'Token', expires_at });
   await addPerson(service, { verified: false });
   await addPerson(service, { superuser: true });
   const account = await client.post('/api/v1/service-accounts', { name: `Service of ${role}` });
@@ -102,6 +105,7 @@ export async function existingRecords(
     access_grant: await column(`select id as value from access_grants ${newest}`),
     secret: await column(`select id as value from application_secrets ${newest}`),
     api_key: await column(`select id as value from api_keys ${newest}`),
+    personal_token: await column(`select id as value from personal_tokens ${newest}`),
     device: await column(`select id as value from devices ${newest}`),
     session:
       await column(`select s.id as value from sessions s join users u on u.id = s.user_id where is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)

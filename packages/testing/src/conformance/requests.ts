@@ -25,6 +25,7 @@ export type Kind =
   | 'device'
   | 'service_account'
   | 'api_key'
+  | 'personal_token'
   | 'application'
   | 'secret'
   | 'api_resource'
@@ -63,6 +64,7 @@ function kindOf(field: string, path: string): Kind {
     [/^device_id$/, 'device'],
     [/^service_account_id$/, 'service_account'],
     [/^key_id$/, 'api_key'],
+    [/^token_id$/, 'personal_token'],
     [/^api_resource_id$/, 'api_resource'],
     [/^attribute_id$/, 'user_attribute'],
     [/^provider_id$/, 'identity_provider'],

@@ -70,20 +70,26 @@ const heldAmong = (who: Scoped<Principal>, permissions: readonly string[]): RawB
     select json_agg(json_build_object('name', lower(p.name), 'required_acr', p.required_acr, 'max_auth_age', p.max_auth_age))
     from permissions p where lower(p.name) = any(${permissions}::text[]) and ${isHeldBy(who)}), '[]')`;
 
+/** SQL of a user `u`: what they must do first, and by what it is judged. */
+const standingOfUser = (userId: string) => sql`
+  u.is_superuser, u.must_change_password, u.password_hash is not null as has_password, ${demandsOfRoles},
+  clock_timestamp() as judged_at, ${hasFactorOf(userId)} as has_factor, ${areFactorsInUse} as are_factors_in_use`;
+
 /**
  * SQL that selects one row if the principal is active: whether it is a superuser, what it must do first, and which of these
  * permissions it holds.
  */
 export const standingOf = (who: Scoped<Principal>, permissions: readonly string[]): RawBuilder<Standing> => {
   const { subject: principal } = who;
+  if (isByToken(principal))
+    return sql<Standing>`
+      select t.is_narrowed, ${standingOfUser(principal.id)}, ${heldAmong(who, permissions)} as held
+      from users u join personal_tokens t on t.id = ${principal.personalToken.id} and t.user_id = u.id
+      where u.id = ${principal.id} and ${isLiveToken}`;
   return principal.type === 'user'
     ? sql<Standing>`
-      select u.is_superuser, ${isByToken(principal) ? sql`t.is_narrowed` : sql`false`} as is_narrowed,
-        u.must_change_password, u.password_hash is not null as has_password, ${demandsOfRoles}, clock_timestamp() as judged_at,
-        ${hasFactorOf(principal.id)} as has_factor, ${areFactorsInUse} as are_factors_in_use,
-        ${heldAmong(who, permissions)} as held
-      from users u${isByToken(principal) ? sql` join personal_tokens t on t.id = ${principal.personalToken.id} and t.user_id = u.id` : sql``}
-      where u.id = ${principal.id} and ${isByToken(principal) ? isLiveToken : sql`u.is_active`}`
+      select false as is_narrowed, ${standingOfUser(principal.id)}, ${heldAmong(who, permissions)} as held
+      from users u where u.id = ${principal.id} and u.is_active`
     : sql<Standing>`
       select false as is_superuser, false as is_narrowed, false as must_change_password, false as has_password, null as required_by_roles, false as is_administrator,
         clock_timestamp() as judged_at, false as has_factor, false as are_factors_in_use,
