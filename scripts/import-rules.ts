@@ -13,7 +13,7 @@ export const modules: Modules = {
   audit: { uses: [] },
   'audit/sinks': { uses: [] },
   'audit/personal': {
-    uses: ['audit/presentation.ts', 'audit/resource-name.ts'],
+    uses: ['audit/presentation.ts', 'audit/entry-json.ts'],
     face: ['erasure.ts', 'own-entries.ts'],
   },
   sessions: { uses: ['audit'] },
@@ -25,6 +25,9 @@ export const modules: Modules = {
       'sessions/token-lookup.ts',
       'sessions/tokens.ts',
     ],
+  },
+  'sessions/acting': {
+    uses: ['audit', 'sessions/key-ring.ts', 'sessions/store.ts', 'sessions/tokens.ts'],
   },
   'api-keys': { uses: ['audit'] },
   devices: { uses: [] },
@@ -152,6 +155,7 @@ export const modules: Modules = {
       'users/changes/change-store.ts',
       'users/changes/roles.ts',
       'users/lists/list-store.ts',
+      'users/second-factors/store.ts',
     ],
   },
   'required-providers': { uses: [] },

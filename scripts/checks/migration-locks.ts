@@ -35,6 +35,10 @@ const preparations: Readonly<Record<string, string>> = {
       where action <> all ('{session_refreshed,client_token_issued}')`,
   '0073-leaving': `
     create index audit_logs_email_idx on audit_logs ((details ->> 'email')) where details ->> 'email' is not null`,
+  '0075-acting': `
+    alter table audit_logs add column acted_by_id uuid;
+    create index audit_logs_acted_by_id_timestamp_id_idx
+      on audit_logs (acted_by_id, "timestamp" desc, id desc) where acted_by_id is not null`,
 };
 /** Tables that grow with the users. The columns are those of LAST_UNCHECKED that have no default. */
 const fillings: Readonly<Record<string, string>> = {

@@ -193,6 +193,12 @@ export const auditActionCatalogue = {
     bounded: true,
   },
   logout: { text: 'A user ended one session.', bounded: true },
+  act_as_started: {
+    text: 'Somebody began to act as another user. details: email, reason, session_id, expires_at. Entries of what they do have acted_by_id.',
+  },
+  act_as_ended: {
+    text: 'Somebody ended acting as another user before its time was up. details: email, session_id.',
+  },
   logout_all: { text: 'A user ended every session.', bounded: true },
   unverified_account_deleted: {
     text: 'The clean-up removed an account that was not verified in time.',
@@ -460,6 +466,12 @@ export const AuditLogEntry = Type.Object(
     }),
     details: Type.Object({}, { additionalProperties: true }),
     timestamp: Timestamp,
+    acted_by_id: Type.Optional(
+      Type.String({
+        format: 'uuid',
+        description: 'The id of the user who acted as the actor; absent where nobody did.',
+      }),
+    ),
   },
   { title: 'AuditLogEntry' },
 );
@@ -467,6 +479,7 @@ export type AuditLogEntry = Type.Static<typeof AuditLogEntry>;
 
 export const AuditLogQuery = Type.Object({
   actor_id: Type.Optional(Uuid),
+  acted_by_id: Type.Optional({ ...Uuid, description: 'What this user did while acting as somebody else.' }),
   resource_type: Type.Optional(Type.String({ maxLength: 100 })),
   resource_id: Type.Optional(
     Type.String({ maxLength: 100, description: 'The id of the affected record, as text.' }),

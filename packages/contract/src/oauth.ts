@@ -297,6 +297,12 @@ export const Introspection = Type.Object(
     aud: Type.Optional(Type.String()),
     jti: Type.Optional(Type.String({ description: 'Id of the token; of an API key, the id of its record.' })),
     sid: Type.Optional(Type.String({ description: 'Id of the session of a user.' })),
+    act: Type.Optional(
+      Type.Object(
+        { sub: Type.String() },
+        { description: 'Who acts as the user: the id of another user (RFC 8693, section 4.1).' },
+      ),
+    ),
     acr: Type.Optional(
       Type.String({
         description:

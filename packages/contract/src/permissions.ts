@@ -4,7 +4,7 @@
 /** Permission group → actions. A permission's name is `<group>.<action>`. */
 export const permissionCatalogue = {
   user: ['read', 'update'],
-  users: ['read', 'create', 'update', 'delete'],
+  users: ['read', 'create', 'update', 'delete', 'act_as'],
   self: ['update_profile'],
   user_attribute: ['read', 'create', 'update', 'delete'],
   role: ['read', 'create', 'update', 'delete'],
@@ -44,7 +44,11 @@ export const administrativePermissions: readonly Permission[] = allPermissions.f
  * Permissions of whose operations each asks a person for a proof of the last STEP_UP_MAX_AGE minutes. Handing one of them out
  * asks for the same.
  */
-export const freshPermissions: readonly Permission[] = ['authentication.update', 'second_factor.reset'];
+export const freshPermissions: readonly Permission[] = [
+  'authentication.update',
+  'second_factor.reset',
+  'users.act_as',
+];
 
 /**
  * Who may call an operation: `authenticated` is everyone with a credential, `user` a signed-in user. A route without one does not register. */

@@ -37,6 +37,12 @@ export const Session = Type.Object(
         { description: 'The identity provider that the session began at; absent for others.' },
       ),
     ),
+    acted_by: Type.Optional(
+      Type.Object(
+        { id: Uuid, email: Type.String(), first_name: Type.String(), last_name: Type.String() },
+        { description: 'Who acts as the user in this session; absent in a session of the user.' },
+      ),
+    ),
   },
   { title: 'Session' },
 );
@@ -151,3 +157,33 @@ export type Device = Type.Static<typeof Device>;
 
 export const DevicesEnvelope = DataEnvelope(Type.Array(Device));
 export const DeviceParams = Type.Object({ device_id: Uuid });
+
+/** Longest time that somebody acts as somebody else, and the default, in minutes. */
+export const MAX_ACTING_MINUTES = 60;
+const ACTING_MINUTES = 15;
+
+export const ActAsBody = Type.Object(
+  {
+    reason: Type.String({
+      minLength: 5,
+      maxLength: 500,
+      description: 'Why, for the audit log.',
+    }),
+    minutes: Type.Integer({ minimum: 1, maximum: MAX_ACTING_MINUTES, default: ACTING_MINUTES }),
+  },
+  { title: 'ActAsBody', examples: [{ reason: 'Ticket 4711: the invoice page stays empty.', minutes: 15 }] },
+);
+export type ActAsBody = Type.Static<typeof ActAsBody>;
+
+export const ActingToken = Type.Object(
+  {
+    access_token: Type.String({
+      description: 'An access token of the user, with the claim `act`. Nothing renews it.',
+    }),
+    token_type: Type.Literal('bearer'),
+    expires_at: Timestamp,
+  },
+  { title: 'ActingToken' },
+);
+export type ActingToken = Type.Static<typeof ActingToken>;
+export const ActingTokenEnvelope = DataEnvelope(ActingToken);

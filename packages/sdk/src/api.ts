@@ -150,6 +150,20 @@ export type AccountRequirement = {
   met: boolean;
 };
 
+export type ActAsBody = {
+  /** Why, for the audit log. */
+  reason: string;
+  minutes: number;
+};
+
+export type ActingToken = {
+  /** An access token of the user, with the claim `act`. Nothing renews it. */
+  access_token: string;
+  token_type: 'bearer';
+  /** ISO 8601, UTC. */
+  expires_at: string;
+};
+
 export type ActionSearch = {
   subject: AuthzenSubject;
   resource: AuthzenResource;
@@ -387,6 +401,8 @@ export type AuditLogEntry = {
   details: Record<string, unknown>;
   /** ISO 8601, UTC. */
   timestamp: string;
+  /** The id of the user who acted as the actor; absent where nobody did. */
+  acted_by_id?: string;
 };
 
 export type AuditLogPage = {
@@ -1600,6 +1616,10 @@ export type Introspection = {
   jti?: string;
   /** Id of the session of a user. */
   sid?: string;
+  /** Who acts as the user: the id of another user (RFC 8693, section 4.1). */
+  act?: {
+    sub: string;
+  };
   /** How strongly the user was authenticated for this token. Absent: by a password, when the session began. */
   acr?: string;
   /** The methods (RFC 8176). */
@@ -2772,6 +2792,13 @@ export type Session = {
     slug: string;
     name: string;
   };
+  /** Who acts as the user in this session; absent in a session of the user. */
+  acted_by?: {
+    id: string;
+    email: string;
+    first_name: string;
+    last_name: string;
+  };
 };
 
 export type SessionPage = {
@@ -3435,6 +3462,13 @@ export type UserSession = {
     slug: string;
     name: string;
   };
+  /** Who acts as the user in this session; absent in a session of the user. */
+  acted_by?: {
+    id: string;
+    email: string;
+    first_name: string;
+    last_name: string;
+  };
   user: SessionUser;
 };
 
@@ -3488,6 +3522,7 @@ export type ErrorCode =
   | 'access_denied'
   | 'access_grant_not_found'
   | 'account_locked'
+  | 'acting_as'
   | 'admin_required'
   | 'already_verified'
   | 'api_key_expired'
@@ -3501,6 +3536,7 @@ export type ErrorCode =
   | 'authorization_pending'
   | 'body_too_large'
   | 'browser_session_required'
+  | 'cannot_act_as_oneself'
   | 'circular_dependency'
   | 'client_gone'
   | 'code_already_used'
@@ -4367,6 +4403,18 @@ export type Operations = {
       user_id: string;
     };
     result: Message;
+  };
+  /** Act as a user */
+  'POST /api/v1/users/{user_id}/act-as': {
+    path: {
+      user_id: string;
+    };
+    body: ActAsBody;
+    result: {
+      data: ActingToken;
+      /** A sentence for people. */
+      message: string;
+    };
   };
   /** Read the second factors of a user */
   'GET /api/v1/users/{user_id}/factors': {
@@ -5933,6 +5981,8 @@ export type Operations = {
   'GET /api/v1/audit-logs': {
     query?: {
       actor_id?: string;
+      /** What this user did while acting as somebody else. */
+      acted_by_id?: string;
       resource_type?: string;
       /** The id of the affected record, as text. */
       resource_id?: string;
@@ -5986,6 +6036,8 @@ export type Operations = {
         | 'refresh_token_reuse'
         | 'session_revoked'
         | 'logout'
+        | 'act_as_started'
+        | 'act_as_ended'
         | 'logout_all'
         | 'unverified_account_deleted'
         | 'permission_denied'
@@ -6092,6 +6144,8 @@ export type Operations = {
   'GET /api/v1/audit-logs/export': {
     query?: {
       actor_id?: string;
+      /** What this user did while acting as somebody else. */
+      acted_by_id?: string;
       resource_type?: string;
       /** The id of the affected record, as text. */
       resource_id?: string;
@@ -6145,6 +6199,8 @@ export type Operations = {
         | 'refresh_token_reuse'
         | 'session_revoked'
         | 'logout'
+        | 'act_as_started'
+        | 'act_as_ended'
         | 'logout_all'
         | 'unverified_account_deleted'
         | 'permission_denied'

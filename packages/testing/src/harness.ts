@@ -208,6 +208,7 @@ const warnings: readonly (readonly [kind: string, subject: RegExp])[] = [
   ['app_suspended', /authenticator app|Authenticator-App/],
   ['new_sign_in', /New sign-in|Neue Anmeldung/],
   ['personal_token_created', /personal access token|persönliches Zugriffstoken/],
+  ['acted_as', /acts as you|in Ihrem Namen/],
   ['identity_connected', /was connected to|verknüpft/],
   ['account_taken_over', /is confirmed$|ist bestätigt$/],
   ['account_made', /^Your account at [^ ]+$|^Ihr Konto bei [^ ]+$/],

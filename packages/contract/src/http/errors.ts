@@ -50,6 +50,7 @@ export const errorCatalogue = {
     'Change your own password with /api/v1/auth/change_password, which requires the current one.',
   ],
   password_in_bulk: [400, 'Passwords cannot be set in bulk. Set them one at a time.'],
+  cannot_act_as_oneself: [400, 'You cannot act as yourself.'],
   use_own_factors: [400, 'Change your own factors under /api/v1/auth/factors.'],
   // 401
   token_missing: [401, 'Sign in: send Authorization: Bearer <access token>.'],
@@ -79,6 +80,10 @@ export const errorCatalogue = {
   ],
   step_up_required: [403, 'Confirm that it is you, then repeat the request.'],
   permission_denied: [403, 'You do not have the permission that this operation requires.'],
+  acting_as: [
+    403,
+    'You act as somebody else, and this concerns their own account. End acting as them first.',
+  ],
   user_required: [403, 'Only a signed-in user can do this: it concerns the account of a person.'],
   user_session_required: [
     403,

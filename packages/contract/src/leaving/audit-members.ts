@@ -63,6 +63,8 @@ export const personalMembers = {
   refresh_origin_network_mismatch: ['email', 'origin_network', 'network', 'origin_address'],
   refresh_token_reuse: ['email'],
   session_revoked: ['email'],
+  act_as_started: ['email', 'reason'],
+  act_as_ended: ['email'],
   logout: ['email'],
   logout_all: ['email'],
   unverified_account_deleted: ['email'],

@@ -49,6 +49,7 @@ export function inspectionOf(answer: Json, audience?: string): Inspection | unde
       sessionId: isText(sid) ? sid : undefined,
       expiresAt: exp === undefined ? undefined : Number(exp) * 1_000,
       ...proofOf(answer),
+      ...actorOf(answer),
       ...(isText(client_id) && scopes && { clientId: client_id, scopes }),
     }),
     // What the user of an application may do counts only as far as the token carries it.
@@ -74,6 +75,12 @@ function proofOf({ acr, amr = [], auth_time }: Json): Pick<Identity, 'acr' | 'am
     amr: Object.freeze([...amr]),
     authTime: auth_time === undefined ? undefined : Number(auth_time) * 1_000,
   };
+}
+
+function actorOf({ act }: Json): Pick<Identity, 'actedBy'> {
+  if (act === undefined) return {};
+  if (!isRecord(act) || !isText(act.sub)) throw wrongType();
+  return { actedBy: act.sub };
 }
 
 function stepUpsOf(entries: unknown = []): Map<string, Requirement> {

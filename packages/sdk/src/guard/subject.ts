@@ -23,6 +23,8 @@ export type Identity = {
   readonly amr: readonly string[];
   /** When that was, in ms since 1970; undefined if the token does not say. */
   readonly authTime: number | undefined;
+  /** The UUID of the user who acts as this one, such as somebody of the help desk; absent if nobody does. */
+  readonly actedBy?: string;
   /** The application that got the token, for a guard with `audience`. `id` is then what this application knows the user by. */
   readonly clientId?: string;
   /** With `clientId`: what the token carries. It may do nothing else. */

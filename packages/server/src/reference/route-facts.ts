@@ -6,6 +6,7 @@ import { AppError } from '../platform/errors.ts';
 import { inUnits, publicBody } from '../platform/http/bodies/body-limits.ts';
 import { MERGE_PATCH_TYPE } from '../platform/http/bodies/body-parsing.ts';
 import type { ErrorShape } from '../platform/http/error-shape.ts';
+import { isForTheUserAlone } from '../platform/http/own-account.ts';
 import { FORM_TYPE } from '../platform/http/plugins/form-parsing.ts';
 import { type Requirement, requirementCodes } from '../platform/http/requirements.ts';
 import { isObject } from '../platform/unknown-values.ts';
@@ -45,21 +46,24 @@ const refusalsWhile = (openTo: readonly Requirement[] = []): string[] =>
 export function factsOf(route: RouteOptions, schema: FastifySchema): RouteFacts {
   const config = route.config ?? {};
   const method = String([route.method].flat()[0]);
+  const { url } = route;
+  const { access = 'authenticated' } = config;
   const { bytes, values } = config.body ?? publicBody;
   return {
     method,
-    url: route.url,
+    url,
     summary: schema.summary ?? '',
     description: schema.description,
     tags: schema.tags,
     operationId: schema.operationId,
-    access: config.access ?? 'authenticated',
+    access,
     orSelf: config.orSelf !== undefined,
     errors: [
       ...(config.errors ?? []),
       ...(config.fresh ? ['step_up_required'] : []),
       ...(config.statedOf ? ['field_not_allowed'] : []),
-      ...(config.access === 'public' ? [] : refusalsWhile(config.openTo)),
+      ...(access === 'public' ? [] : refusalsWhile(config.openTo)),
+      ...(isForTheUserAlone({ method, url, access }) ? ['acting_as'] : []),
     ],
     limit: config.limit?.rule ?? null,
     bodyLimits: { size: inUnits(bytes), values },

@@ -203,6 +203,7 @@ export type Tables = {
     actor_type: 'user' | 'service_account' | null;
     actor_name: string | null;
     resource_name: string | null;
+    acted_by_id: string | null;
   };
   audit_outbox: {
     position: Computed<Int8>;
@@ -672,7 +673,7 @@ export type Tables = {
     user_id: string;
     token_hash: Buffer;
     session_id: string;
-    kind: 'access' | 'refresh' | 'browser';
+    kind: 'access' | 'refresh' | 'browser' | 'acting';
     jti: string;
     key_id: string;
     issued_at: Timestamp;
@@ -704,6 +705,8 @@ export type Tables = {
     identity_id: string | null;
     provider_sid: string | null;
     provider_id_token_sealed: Buffer | null;
+    acted_by_id: string | null;
+    acted_by_session_id: string | null;
   };
   signing_keys: {
     key_id: string;

@@ -29,6 +29,12 @@ export const devicesSettings = {
     'Who gets a mail about a sign-in from a new device: accounts with a second factor, everyone, or nobody (`off`).',
     { default: 'second_factor' },
   ),
+  actAsMail: setting(
+    'ACT_AS_MAIL',
+    flag,
+    'Whether users get a mail when an administrator begins to act as them.',
+    { default: 'true' },
+  ),
 };
 
 /** Throws if a device would be trusted longer than it is known. */

@@ -175,7 +175,7 @@ test('every action is a success or a failure, and the result filter uses the sam
     auditActions.map((action) => ({ action })),
   );
   const found = async (result: string) =>
-    (await list(`resource_type=${kind}&size=100&result=${result}`)).data.map(({ action }: Entry) => action);
+    (await exported(`resource_type=${kind}&result=${result}`)).map(({ action }) => action);
   assert.deepEqual((await found('failure')).sort(), [...failureActions].sort());
   assert.equal((await found('success')).length, auditActions.length - failureActions.length);
 });

@@ -67,7 +67,7 @@ test('the rows are the entries of the NDJSON export, with details as JSON and an
     ),
     lines.map((line) => {
       const { resource_id, ...entry } = JSON.parse(line);
-      return { ...entry, resource_id: resource_id === '' ? null : resource_id };
+      return { acted_by_id: null, ...entry, resource_id: resource_id === '' ? null : resource_id };
     }),
   );
   assert.doesNotMatch(csv.text, /[\u0085\u2028]/, 'no line ends that only some readers know');

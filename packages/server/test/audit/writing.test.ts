@@ -74,6 +74,9 @@ const testedElsewhere: readonly AuditAction[] = [
   'step_up_required',
   'role_authentication_changed',
   'permission_authentication_changed',
+  // acting
+  'act_as_started',
+  'act_as_ended',
 ];
 
 test('requests cause every other action, and no entry contains a password, hash or token', async () => {

@@ -98,6 +98,20 @@ for (const [kind, values, en, de] of cases)
     assert.deepEqual(brief.text.match(/https?:\/\/\S+/g), [`${PUBLIC_URL}/forgot`]);
   });
 
+test('the mail about somebody who acts as the owner says for how long, and links to the account', async () => {
+  for (const [language, texts, time] of [
+    ['en', /acts as you.*ends after 15 minutes at the latest/s, /^Time: 27 November 2026, 07:03 UTC$/m],
+    ['de', /in Ihrem Namen.*endet spätestens nach 15 Minuten/s, /^Zeit: 27\. November 2026, 07:03 UTC$/m],
+  ] as const) {
+    const { email } = await addWriter(language);
+    const mail = await sent('acted_as', { email, at: event.at, network: '', user_agent: null, minutes: 15 });
+    assert.match(mail.text, texts);
+    assert.match(mail.text, time);
+    assert.doesNotMatch(mail.text, /^(Network|Netzwerk|Device|Gerät):/m);
+    assert.deepEqual(mail.text.match(/https?:\/\/\S+/g), [`${PUBLIC_URL}/account`]);
+  }
+});
+
 test('no text of a request and no name that looks like an address gets into a mail', async () => {
   const { email } = await addWriter('en');
   const mail = await sent('second_factor_added', {

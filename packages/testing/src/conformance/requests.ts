@@ -55,7 +55,7 @@ export function operationsOf(document: OpenApiDocument): Entry[] {
 function kindOf(field: string, path: string): Kind {
   const groups = path.includes('role-groups') ? 'role_group' : 'permission_group';
   const known: [RegExp, Kind][] = [
-    [/^(user_ids?|actor_id|resource_id|after)$/, 'user'],
+    [/^(user_ids?|actor_id|acted_by_id|resource_id|after)$/, 'user'],
     [/^role_group_id$/, 'role_group'],
     [/^((add_|remove_)?role_ids?|roles)$/, 'role'],
     [/^permission_group_id$/, 'permission_group'],

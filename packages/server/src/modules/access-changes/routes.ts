@@ -29,6 +29,7 @@ export function accessChangeRoutes(app: App, deps: AccessChangeDeps): void {
         'system_role',
         'role_in_use',
         'superuser_required',
+        'acting_as',
         'privilege_escalation',
       ],
       statedOf: { kind: 'access_change' },

@@ -107,7 +107,13 @@ function userGrantRoutes(app: App, deps: GrantDeps): void {
     url: '/users/:user_id/applications/:application_id',
     config: {
       access: 'session.revoke',
-      errors: ['user_not_found', 'application_not_found', 'superuser_required', 'privilege_escalation'],
+      errors: [
+        'user_not_found',
+        'application_not_found',
+        'superuser_required',
+        'acting_as',
+        'privilege_escalation',
+      ],
     },
     schema: {
       summary: 'End the access of an application to a user',

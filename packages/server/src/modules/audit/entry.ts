@@ -46,6 +46,7 @@ export function toEntry(client: Client | null, event: AuditEvent): Omit<NewEntry
     actor_id: event.actorId,
     actor_type: event.actorType ?? null,
     actor_name: event.actorName ?? null,
+    acted_by_id: client?.actedById ?? null,
     action: event.action,
     resource_type: event.resourceType ?? 'security_event',
     resource_id: event.resourceId ?? '',

@@ -13,5 +13,5 @@ export const csvOfEntries = {
   cellsOf: (entry: AuditLogEntry): (string | null)[] => columns.map((column) => cellOf(entry[column])),
 };
 
-const cellOf = (value: AuditLogEntry[Column]): string | null =>
+const cellOf = (value: AuditLogEntry[Column] = null): string | null =>
   typeof value === 'object' && value !== null ? jsonLine(value) : value;

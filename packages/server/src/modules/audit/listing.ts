@@ -2,6 +2,7 @@
 // It must not send anything.
 import {
   type AuditAction,
+  type AuditLogEntry,
   type AuditLogPage,
   type AuditLogQuery,
   failureActions,
@@ -12,7 +13,7 @@ import type { ExportSource } from '../../platform/http/answers/export.ts';
 import { readTime } from '../../platform/times.ts';
 import type { Db } from '../../schema/database.ts';
 import { shownEntry } from './presentation.ts';
-import { countEntries, type EntryFilter, type FoundEntry, findEntries } from './reading-store.ts';
+import { countEntries, type EntryFilter, findEntries } from './reading-store.ts';
 
 export type AuditLogFilter = Omit<AuditLogQuery, 'size' | 'cursor'>;
 
@@ -43,13 +44,13 @@ export async function listEntries(
 export function entriesToExport(
   query: AuditLogFilter,
   run: <T>(read: (db: Db) => Promise<T>) => Promise<T>,
-): ExportSource<FoundEntry> {
+): ExportSource<{ entry: AuditLogEntry; key: PageKey }> {
   const filter = toFilter(query);
   return {
     batch: EXPORT_BATCH,
     read: (after) =>
       run(async (db) => {
-        const found: FoundEntry[] = [];
+        const found: { entry: AuditLogEntry; key: PageKey }[] = [];
         let from: PageKey | null = after?.key ?? null;
         do {
           const { entries, next } = await findEntries(db, filter, from, EXPORT_BATCH - found.length);
@@ -63,6 +64,7 @@ export function entriesToExport(
 
 const toFilter = (query: AuditLogFilter): EntryFilter => ({
   actorId: query.actor_id ?? null,
+  actedById: query.acted_by_id ?? null,
   resourceType: query.resource_type ?? null,
   // Record ids are stored in lower case.
   resourceId: query.resource_id?.toLowerCase() ?? null,

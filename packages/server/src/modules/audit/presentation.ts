@@ -1,6 +1,7 @@
 // Shows the emails of an audit entry as people read them. It must not change what is stored.
 import type { AuditLogEntry } from '@castellan/contract/audit';
 import { shownEmail } from '../../platform/security/email.ts';
+import type { EntryJson } from './entry-json.ts';
 
 /** Fields that hold an email. The name of a user is their email. */
 const fields: ReadonlySet<string> = new Set(['actor_email', 'resource_name', 'email']);
@@ -8,7 +9,11 @@ const fields: ReadonlySet<string> = new Set(['actor_email', 'resource_name', 'em
 const records: ReadonlySet<string> = new Set(['details', 'before', 'after']);
 
 /** Returns the entry with the letters of internationalized domains. */
-export const shownEntry = (entry: AuditLogEntry): AuditLogEntry => ({ ...entry, ...shown({ ...entry }) });
+export const shownEntry = ({ acted_by_id, ...entry }: EntryJson): AuditLogEntry => ({
+  ...entry,
+  ...shown({ ...entry }),
+  ...(acted_by_id === null ? {} : { acted_by_id }),
+});
 
 function shown(record: Record<string, unknown>): Record<string, unknown> {
   const changed: Record<string, unknown> = { ...record };

@@ -1,16 +1,17 @@
 // SQL that reads audit_logs, newest first. Every single filter has an index in this order. Filters that rarely match
 // together are searched step by step, so that no request reads more than a few thousand entries.
-import { type AuditAction, type AuditLogEntry, routineActions } from '@castellan/contract/audit';
+import { type AuditAction, routineActions } from '@castellan/contract/audit';
 import { type RawBuilder, sql } from 'kysely';
 import type { PageKey } from '../../platform/cursors.ts';
-import { isoTime, keyTime } from '../../platform/db/sql.ts';
+import { keyTime } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db } from '../../schema/database.ts';
-import { resourceName } from './resource-name.ts';
+import { type EntryJson, entryJson } from './entry-json.ts';
 
 /** A null condition is not applied. Times are ISO 8601. */
 export type EntryFilter = {
   actorId: string | null;
+  actedById: string | null;
   resourceType: string | null;
   resourceId: string | null;
   /** Any of these actions, each named once. */
@@ -24,7 +25,7 @@ export type EntryFilter = {
   to: string | null;
 };
 
-export type FoundEntry = { entry: AuditLogEntry; key: PageKey };
+type FoundEntry = { entry: EntryJson; key: PageKey };
 
 /** `next`: the last entry that was read if older ones may match; null at the end. */
 export type EntryPage = { entries: FoundEntry[]; next: PageKey | null };
@@ -43,6 +44,7 @@ type SourceName =
   | 'resourceId'
   | 'notableResourceId'
   | 'actorId'
+  | 'actedById'
   | 'address'
   | 'actions'
   | 'resourceType';
@@ -61,6 +63,7 @@ function isOf(name: SourceName, value: string): RawBuilder<unknown> {
     resourceId: sql`e.resource_id >= ${value} and e.resource_id <= ${value}`,
     notableResourceId: sql`e.resource_id >= ${value} and e.resource_id <= ${value} and ${isNotable}`,
     actorId: sql`e.actor_id >= ${value}::uuid and e.actor_id <= ${value}::uuid`,
+    actedById: sql`e.acted_by_id >= ${value}::uuid and e.acted_by_id <= ${value}::uuid`,
     address: sql`e.details ->> 'address' >= ${value} and e.details ->> 'address' <= ${value}`,
     actions: sql`e.action >= ${value} and e.action <= ${value}`,
     // Not the condition of the partial index, which follows from these: the planner would expect too few entries.
@@ -75,13 +78,14 @@ const newestFirst: Readonly<Record<SourceName, RawBuilder<unknown>>> = {
   notableResourceId: sql`e.resource_id, e."timestamp" desc nulls last, e.id desc nulls last`,
   resourceId: sql`e.resource_id, e."timestamp" desc, e.id desc`,
   actorId: sql`e.actor_id, e."timestamp" desc, e.id desc`,
+  actedById: sql`e.acted_by_id, e."timestamp" desc, e.id desc`,
   address: sql`e.details ->> 'address', e."timestamp" desc, e.id desc`,
   actions: sql`e.action, e."timestamp" desc, e.id desc`,
   resourceType: sql`e.resource_type, e."timestamp" desc, e.id desc`,
 };
 
 function sourcesOf(filter: EntryFilter): Source[] {
-  const { resourceId, actorId, address, actions, resourceType, withoutRoutine } = filter;
+  const { resourceId, actorId, actedById, address, actions, resourceType, withoutRoutine } = filter;
   const sources: { name: SourceName; values: readonly string[] | null }[] = [
     {
       name: withoutRoutine ? 'notableResourceId' : 'resourceId',
@@ -90,6 +94,7 @@ function sourcesOf(filter: EntryFilter): Source[] {
     // Its entries contain those of the record.
     { name: 'notable', values: withoutRoutine && resourceId === null ? [''] : null },
     { name: 'actorId', values: actorId === null ? null : [actorId] },
+    { name: 'actedById', values: actedById === null ? null : [actedById] },
     { name: 'address', values: address === null ? null : [address] },
     { name: 'actions', values: actions },
     {
@@ -114,6 +119,7 @@ function isMatch(filter: EntryFilter): RawBuilder<unknown> {
   const conditions = [
     sql`true`,
     filter.actorId === null ? null : sql`e.actor_id = ${filter.actorId}`,
+    filter.actedById === null ? null : sql`e.acted_by_id = ${filter.actedById}`,
     filter.resourceType === null ? null : sql`e.resource_type = ${filter.resourceType}`,
     filter.resourceId === null ? null : sql`e.resource_id = ${filter.resourceId}`,
     filter.actions === null ? null : sql`e.action = any(${filter.actions}::text[])`,
@@ -134,6 +140,7 @@ const conditionsMet: Readonly<Record<SourceName, number>> = {
   resourceId: 1,
   notableResourceId: 2,
   actorId: 1,
+  actedById: 1,
   address: 1,
   actions: 1,
   resourceType: 1,
@@ -170,7 +177,7 @@ const FIRST_READ = 400;
 /** Maximum entries that it reads then: about 30 ms if none is in PostgreSQL's memory. */
 const MAX_READ = 2_500;
 
-type Row = { last: string | null; last_id: string | null; key: string | null; entry: AuditLogEntry | null };
+type Row = { last: string | null; last_id: string | null; key: string | null; entry: EntryJson | null };
 
 /** Returns up to `limit` matching entries after the key, newest first. Fewer are not the end: see `next`. */
 export async function findEntries(
@@ -249,11 +256,7 @@ async function readEntries(db: Db, { filter, source, after, limit, reach }: Read
       shown.entry
     from (select) one left join reached on true left join lateral (
       select e."timestamp", e.id, ${keyTime('e.timestamp')} as key,
-        json_build_object('id', e.id, 'actor_id', actor_id,
-          'actor_type', case when actor_id is not null then coalesce(actor_type, 'user') end,
-          'actor_name', actor_name, 'actor_email', actor_email, 'action', action,
-          'resource_type', resource_type, 'resource_id', resource_id, 'resource_name', ${resourceName},
-          'details', details, 'timestamp', ${isoTime('e.timestamp')}) as entry
+        ${entryJson} as entry
       from found f join audit_logs e on e.id = f.id) shown on true
     order by shown."timestamp" desc, shown.id desc`.execute(db);
   const entries = rows.flatMap(({ entry, key }) =>

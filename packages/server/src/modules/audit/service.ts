@@ -179,6 +179,7 @@ export function insertPast(tx: Tx, entries: readonly PastEntry[]): Promise<void>
       ...entry,
       actor_type: entry.actor_id === null ? null : 'user',
       actor_name: null,
+      acted_by_id: null,
       resource_name: null,
       madeAt: now - age_s * 1_000,
     })),

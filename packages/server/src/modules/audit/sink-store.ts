@@ -1,11 +1,9 @@
 // SQL of the queue of entries for the sink, and of the lease of the instance that sends them. A trigger fills the queue.
-import type { AuditLogEntry } from '@castellan/contract/audit';
 import { sql } from 'kysely';
-import { isoTime } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import { isLeaseFree } from '../../platform/delivery/lease.ts';
 import type { Db } from '../../schema/database.ts';
-import { resourceName } from './resource-name.ts';
+import { type EntryJson, entryJson } from './entry-json.ts';
 
 /** Longer than a batch takes, with its statements. */
 export const LEASE_SECONDS = 60;
@@ -31,18 +29,14 @@ export async function endLease(db: Db, sender: string): Promise<void> {
 export type QueuedEntry = {
   position: string;
   /** Null if the entry was deleted, because it is older than AUDIT_RETENTION_DAYS. */
-  entry: AuditLogEntry | null;
+  entry: EntryJson | null;
 };
 
 /** Returns the entries that have waited longest, in the order in which they became visible. */
 export async function findQueued(db: Db, limit: number): Promise<QueuedEntry[]> {
   const { rows } = await sql<QueuedEntry>`${plannedForValues}
     select o.position,
-      case when e.id is not null then json_build_object('id', e.id, 'actor_id', actor_id,
-        'actor_type', case when actor_id is not null then coalesce(actor_type, 'user') end,
-        'actor_name', actor_name, 'actor_email', actor_email, 'action', action,
-        'resource_type', resource_type, 'resource_id', resource_id, 'resource_name', ${resourceName},
-        'details', details, 'timestamp', ${isoTime('e.timestamp')}) end as entry
+      case when e.id is not null then ${entryJson} end as entry
     from (select position, entry_id from audit_outbox order by position limit ${limit}) o
     left join audit_logs e on e.id = o.entry_id
     order by o.position`.execute(db);

@@ -11,6 +11,7 @@ export type NewEntry = Pick<
   | 'actor_id'
   | 'actor_type'
   | 'actor_name'
+  | 'acted_by_id'
   | 'action'
   | 'resource_type'
   | 'resource_id'
@@ -36,7 +37,7 @@ export async function insertEntries(db: Db, entries: readonly NewEntry[]): Promi
   // A user who was deleted with the event is named by its details.
   await sql`
     insert into audit_logs (id, actor_id, actor_type, actor_name, actor_email, action, resource_type, resource_id,
-      resource_name, details, "timestamp")
+      resource_name, details, acted_by_id, "timestamp")
     select id, actor_id,
       case when actor_id is not null then coalesce(actor_type,
         case when exists (select from service_accounts a where a.id = e.actor_id) then 'service_account' else 'user' end)
@@ -46,10 +47,10 @@ export async function insertEntries(db: Db, entries: readonly NewEntry[]): Promi
       coalesce(resource_name, (select u.email from users u where u.id = e.subject_id),
         (select a.name from service_accounts a where a.id = e.subject_id),
         case when subject_id is not null then details ->> 'email' end),
-      details, clock_timestamp() - age_ms * interval '1 millisecond'
+      details, acted_by_id, clock_timestamp() - age_ms * interval '1 millisecond'
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
       as e (id uuid, actor_id uuid, actor_type text, actor_name text, action text, resource_type text,
-        resource_id text, resource_name text, subject_id uuid, details jsonb, age_ms float8)
+        resource_id text, resource_name text, subject_id uuid, details jsonb, acted_by_id uuid, age_ms float8)
     on conflict (id) do nothing`.execute(db);
 }
 

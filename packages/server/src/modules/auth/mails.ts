@@ -333,8 +333,8 @@ async function composeWarning(
   });
 }
 
-/** About accounts that have no password. */
-const withoutPassword: ReadonlySet<WarningKind> = new Set(['account_made', 'account_taken_over']);
+/** About accounts that have no password, or that need no other. */
+const aboutAccount: ReadonlySet<WarningKind> = new Set(['account_made', 'account_taken_over', 'acted_as']);
 
 async function warningLink(
   deps: MailDeps,
@@ -343,7 +343,7 @@ async function warningLink(
   { row, warning }: { row: QueuedMail; warning: Warning },
 ): Promise<string> {
   if (kind === 'second_factor_reset') return recoveryLink(deps, user, row, warning);
-  return withoutPassword.has(kind) ? accountLink(deps) : forgotLink(deps);
+  return aboutAccount.has(kind) ? accountLink(deps) : forgotLink(deps);
 }
 
 /** Returns the link to the page of one's own account. It has no token, so it does nothing by itself. */

@@ -21,7 +21,7 @@ import type { Csrf } from '../../platform/security/csrf.ts';
 import { userCallerOf } from '../authz/caller.ts';
 import { BROWSER_COOKIE, clearBrowserCookie, setBrowserCookie } from '../sessions/browser/cookie.ts';
 import { type RefreshDeps, refreshSession } from '../sessions/refresh.ts';
-import { logout, logoutEverywhere, type SignOutUpstream } from '../sessions/service.ts';
+import { logout, logoutEverywhere, type SignOutUpstream, stopActing } from '../sessions/service.ts';
 import { cookieLifetimeSeconds } from '../sessions/tokens.ts';
 import { type AccountDeps, accountRoutes } from './account-routes.ts';
 import type { IssuedTokens } from './devices/begin-session.ts';
@@ -126,7 +126,13 @@ export function authRoutes(app: App, deps: AuthDeps): void {
       response: { 200: SignedOutEnvelope },
     },
     handler: async (request, reply) => {
-      const origin = await logout(deps, userCallerOf(request), readRefreshCookie(request, deps).token);
+      const caller = userCallerOf(request);
+      // The cookies are those of who acts: their own session goes on.
+      if (caller.principal.actor) {
+        await stopActing(deps, caller);
+        return { message: 'You no longer act as this user.' };
+      }
+      const origin = await logout(deps, caller, readRefreshCookie(request, deps).token);
       clearCookies(request, reply);
       const redirectTo = origin ? await deps.signOutUpstream(origin) : null;
       return {

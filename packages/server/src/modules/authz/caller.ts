@@ -10,7 +10,7 @@ import { type IfMatch, readIfMatch } from '../../platform/http/record-version.ts
 import type { UserRow } from '../../schema/user-record.ts';
 import type { ClientRow, PersonalTokenRow } from '../api-keys/service.ts';
 import { type CurrentSession, contextIn, isAcr, provedByPassword } from '../sessions/service.ts';
-import type { LiveToken } from '../sessions/token-lookup.ts';
+import type { Actor, LiveUser } from '../sessions/token-lookup.ts';
 import type { Subject } from './effective.ts';
 import type { Graph } from './graph/graph.ts';
 import type { Policy } from './requirements/account.ts';
@@ -28,13 +28,16 @@ type Person = {
 export type UserPrincipal = Person & {
   session: CurrentSession;
   personalToken: null;
+  /** Who acts as the user; null for the user. */
+  actor: Actor | null;
   /** The user's row, read in the statement that found the token. */
-  record: LiveToken;
+  record: LiveUser;
 };
 
 /** A user on whose behalf a program sends a personal access token. It proves nothing about who is there now. */
 export type TokenPrincipal = Person & {
   session: null;
+  actor: null;
   personalToken: {
     readonly id: string;
     /** How its owner had signed in when they made it. */
@@ -99,13 +102,15 @@ export type UserCaller = Caller & { principal: UserPrincipal };
 /** A caller that is a person, signed in or by a personal access token. */
 export type PersonCaller = Caller & { principal: PersonPrincipal };
 
-export const userPrincipal = (live: LiveToken): UserPrincipal => ({
+/** Returns the principal. Nobody acts as the user of a browser session, whose row has no `actor`. */
+export const userPrincipal = (live: LiveUser & { actor?: Actor | null }): UserPrincipal => ({
   type: 'user',
   id: live.user_id,
   email: live.email,
   session: { id: live.session_id, context: contextIn(live) ?? provedByPassword(live.auth_time) },
   personalToken: null,
   subject: live,
+  actor: live.actor ?? null,
   record: live,
 });
 
@@ -118,6 +123,7 @@ export function tokenPrincipal(row: PersonalTokenRow): TokenPrincipal {
     id: row.user_id,
     email: row.email,
     session: null,
+    actor: null,
     personalToken: { id, madeAt: acr, expiresAt },
     subject: { is_superuser, role_ids, narrowed_to },
     record: { ...row, is_superuser: is_superuser && narrowed_to === null },

@@ -14,7 +14,7 @@ import {
   recordChanges,
   recordEvent,
 } from '../audit/service.ts';
-import { actorOf, type Caller, isByToken, type Principal } from './caller.ts';
+import { actorOf, type Caller, isByToken, type PersonPrincipal, type Principal } from './caller.ts';
 import { needIn } from './graph/needs.ts';
 import { type Standing, standingOf } from './holding.ts';
 import { type AccessDelta, sameAccess } from './impact/impact.ts';
@@ -148,19 +148,20 @@ export type Done<T> = DoneChange<T>;
 
 /**
  * Locks the rows of users, of service accounts and of the caller until the transaction ends, each kind in the order of
- * its ids: the caller loses permissions either entirely before or entirely after the change. Call it before `entitle`.
- * Throws `user_session_required` (403) if a personal access token is to change the account of its own person: by the operations of
- * administrators it could otherwise get what it is refused on `/users/me`, such as another address for the mail of a reset.
+ * its ids: the caller loses permissions either entirely before or entirely after the change. So does who acts as the caller. Call it
+ * before `entitle`. Throws `user_session_required` (403) if a personal access token, and `acting_as` (403) if who acts as the caller, is
+ * to change the account of its own person: by the operations of administrators they could otherwise get what they are refused on
+ * `/users/me`, such as another address for the mail of a reset.
  */
 export async function lockSubjects(
   { tx, caller: { principal } }: Locking,
   { users = [], accounts = [] }: { users?: readonly string[]; accounts?: readonly string[] },
 ): Promise<void> {
-  if (isByToken(principal) && users.some((id) => id.toLowerCase() === principal.id))
-    throw new AppError('user_session_required', {
-      detail: 'A personal access token cannot change the account of its owner. Sign in.',
-    });
-  const userIds = principal.type === 'user' ? [...users, principal.id] : users;
+  if (principal.type === 'user') requireOthers(principal, users);
+  const userIds =
+    principal.type === 'user'
+      ? [...users, principal.id, ...(principal.actor ? [principal.actor.id] : [])]
+      : users;
   const accountIds = principal.type === 'user' ? accounts : [...accounts, principal.id];
   // Not `for update`: it waits for every transaction that references the user. A user who creates records without pause
   // could then prevent others from changing their permissions.
@@ -170,6 +171,16 @@ export async function lockSubjects(
     await sql`select from service_accounts where id = any(${accountIds}::uuid[]) order by id for no key update`.execute(
       tx,
     );
+}
+
+/** Throws unless the person themselves, signed in, calls, or the accounts are those of others. */
+function requireOthers(principal: PersonPrincipal, changed: readonly string[]): void {
+  if (!changed.some((id) => id.toLowerCase() === principal.id)) return;
+  if (principal.actor) throw new AppError('acting_as');
+  if (isByToken(principal))
+    throw new AppError('user_session_required', {
+      detail: 'A personal access token cannot change the account of its owner. Sign in.',
+    });
 }
 
 export type ChangeDeps = Audited;

@@ -1,6 +1,6 @@
 // Computes the permissions of a user or a service account from their roles. It has no side effects.
 import type { Graph, RoleNode } from './graph/graph.ts';
-import type { Scoped } from './scope.ts';
+import { everywhere, type Scoped } from './scope.ts';
 
 /** Who asks for access: the roles, and for a narrowed key or token the ids of the only permissions that it may use. */
 export type Subject = {
@@ -79,3 +79,14 @@ export function rolesOf(graph: Graph, subject: Subject): RoleNode[] {
 export const isAdministrator = (graph: Graph, subject: Subject): boolean =>
   !subject.narrowed_to &&
   (subject.is_superuser || rolesOf(graph, subject).some((role) => role.is_system && role.name === 'Admin'));
+
+/**
+ * Returns whether the actor may act as the target: with the permission for it, holding every permission of the target, and as a
+ * superuser if the target is one.
+ */
+export function mayActAs(graph: Graph, actor: Subject, target: Subject): boolean {
+  if (actor.is_superuser) return true;
+  if (target.is_superuser || !mayDo(graph, everywhere(actor), 'users.act_as')) return false;
+  const held = allSourcesOf(graph, everywhere(actor));
+  return rolesOf(graph, target).every((role) => [...role.permissionIds].every((id) => held.has(id)));
+}

@@ -4,6 +4,7 @@ import { levelsUpTo } from '@castellan/contract/authentication';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Row } from '../../schema/database.ts';
 import { isPersonalTokenLive } from '../../schema/live/personal-tokens.ts';
+import { isActorLive } from '../../schema/live/session-actor.ts';
 import { areFactorsInUse, hasFactorOf } from '../factors/service.ts';
 import { isByToken, type Principal, type UserPrincipal } from './caller.ts';
 import { provedBy } from './requirements/call.ts';
@@ -42,15 +43,29 @@ export const isHeldBy = ({ subject: principal }: Scoped<Principal>): RawBuilder<
     return sql`
       exists (select from users u join personal_tokens t on t.id = ${principal.personalToken.id} and t.user_id = u.id
         where u.id = ${principal.id} and ${isLiveToken} and ${isInToken} and ${isHeldByUser})`;
-  return principal.type === 'user'
-    ? sql`
-      exists (select from users u where u.id = ${principal.id} and u.is_active and ${isHeldByUser})`
-    : sql`
+  if (principal.type === 'user') {
+    const { id, actor } = principal;
+    return actor ? sql`(${isHeldByActive(id)} and ${isHeldByActive(actor.id)})` : isHeldByActive(id);
+  }
+  return sql`
       exists (select from service_accounts a join api_keys k on k.id = ${principal.keyId} and k.service_account_id = a.id
         join held_account_roles held on held.service_account_id = a.id
         join role_permissions through on through.role_id = held.role_id
         where a.id = ${principal.id} and through.permission_id = p.id and ${isLiveKey} and ${isInKey})`;
 };
+
+/** SQL condition on a permission `p`: the user is active and holds it. */
+const isHeldByActive = (id: string): RawBuilder<unknown> => sql`
+      exists (select from users u where u.id = ${id} and u.is_active and ${isHeldByUser})`;
+
+/** SQL condition on `users u`, as whom somebody may act: then their session is live, and only a superuser acts as one. */
+const isActedFor = ({ actor, session }: UserPrincipal): RawBuilder<unknown> =>
+  actor === null
+    ? sql`true`
+    : sql`
+      exists (select from sessions s join users by on by.id = s.acted_by_id
+        where s.id = ${session.id} and s.user_id = u.id and (by.is_superuser or not u.is_superuser)
+          and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) and ${sql.raw(isActorLive)})`;
 
 /**
  * SQL condition on a permission `p`: this call has proved what the permission asks for. Service accounts need not. By the time
@@ -89,7 +104,7 @@ export const standingOf = (who: Scoped<Principal>, permissions: readonly string[
   return principal.type === 'user'
     ? sql<Standing>`
       select false as is_narrowed, ${standingOfUser(principal.id)}, ${heldAmong(who, permissions)} as held
-      from users u where u.id = ${principal.id} and u.is_active`
+      from users u where u.id = ${principal.id} and u.is_active and ${isActedFor(principal)}`
     : sql<Standing>`
       select false as is_superuser, false as is_narrowed, false as must_change_password, false as has_password, null as required_by_roles, false as is_administrator,
         clock_timestamp() as judged_at, false as has_factor, false as are_factors_in_use,

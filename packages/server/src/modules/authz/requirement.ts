@@ -5,6 +5,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Db } from '../../schema/database.ts';
 import { stepUpRequired, strongestFactor } from '../factors/service.ts';
 import { isByToken, type PersonPrincipal, type Principal } from './caller.ts';
+import { strongerOf } from './graph/needs.ts';
 import { accountLevel, type Judging, type Policy } from './requirements/account.ts';
 
 /**
@@ -21,11 +22,15 @@ export type Pending = { first: 'password_change' } | { first: 'second_factor'; r
 
 /** Returns what the principal must do first; null if nothing. Service accounts must do nothing. */
 export const requirementOf = (principal: Principal, obliged: Obliged): Pending | null =>
-  principal.type === 'user' ? pendingAt(signedInAt(principal), obliged) : null;
+  principal.type === 'user' ? pendingAt(signedInAt(principal), obligedNow(principal, obliged)) : null;
 
 /** A personal access token counts as its owner had signed in when they made it. */
 const signedInAt = (principal: PersonPrincipal): Acr =>
   isByToken(principal) ? principal.personalToken.madeAt : principal.session.context.acr;
+
+/** The password of an account is the user's to change, not that of somebody who acts as the user. */
+const obligedNow = ({ actor }: PersonPrincipal, obliged: Obliged): Obliged =>
+  actor ? { ...obliged, must_change_password: false } : obliged;
 
 /** Returns what a user who signed in at this level must do first; null if nothing. */
 export function pendingAt(
@@ -41,10 +46,10 @@ export function pendingAt(
 export const pendingOf = (principal: Principal, judging: Judging): Pending | null =>
   principal.type === 'user' ? requirementOf(principal, obligedIn(principal, judging)) : null;
 
-const obligedIn = ({ record, subject }: PersonPrincipal, judging: Judging): Obliged => ({
+const obligedIn = ({ record, subject, actor }: PersonPrincipal, judging: Judging): Obliged => ({
   must_change_password: record.must_change_password,
   has_password: record.has_password,
-  required: accountLevel(judging, subject),
+  required: strongerOf(accountLevel(judging, subject), actor && accountLevel(judging, actor)),
 });
 
 /** Returns the refusal of everything else. Users with a factor that would do are told to use it, others to set one up. */

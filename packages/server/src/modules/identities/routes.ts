@@ -152,6 +152,7 @@ export function identityRoutes(app: App, deps: IdentityDeps & ConnectDeps): void
         'user_not_found',
         'identity_not_found',
         'superuser_required',
+        'acting_as',
         'privilege_escalation',
         'step_up_required',
         'last_sign_in_method',

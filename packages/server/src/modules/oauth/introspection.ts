@@ -12,7 +12,7 @@ import {
   tokenPrincipal,
   userPrincipal,
 } from '../authz/caller.ts';
-import { permissionsOf, rolesOf, type Subject } from '../authz/effective.ts';
+import { mayActAs, permissionsOf, rolesOf, type Subject } from '../authz/effective.ts';
 import type { Graph } from '../authz/graph/graph.ts';
 import type { AccessLimit } from '../authz/guard/access-limit.ts';
 import { pendingOf } from '../authz/requirement.ts';
@@ -132,13 +132,15 @@ async function findUserToken(
   };
 }
 
-/** Returns whether the person must do something first. */
+/** Returns whether the person must do something first, or somebody who acts as them no longer may. */
 async function isRestricted(
   { graphSource, clock }: IntrospectionDeps,
   policy: Policy,
   principal: PersonPrincipal,
 ): Promise<boolean> {
   const graph = await graphSource.at(principal.record.authz_stamp);
+  const { actor, subject } = principal;
+  if (actor && !mayActAs(graph, actor, subject)) return true;
   return pendingOf(principal, { graph, policy, now: clock.now() }) !== null;
 }
 

@@ -13,6 +13,7 @@ import { newId } from '../../platform/ids.ts';
 import type { RateLimiter, RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import { paginationOf } from '../../platform/pages.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
+import { shownEmail } from '../../platform/security/email.ts';
 import { type PeekedClaims, tokenHash, tokenHashText, verify } from '../../platform/security/jwt.ts';
 import type { Tx } from '../../schema/database.ts';
 import { type Context, type ContextColumns, contextIn } from '../../schema/token-context.ts';
@@ -60,6 +61,7 @@ export {
   isAcr,
   provedByPassword,
 } from '../../schema/token-context.ts';
+export { type ActingDeps, startActing, stopActing } from './acting/acting.ts';
 export {
   findSessionDevice,
   type HeldSession,
@@ -299,6 +301,7 @@ export const toSession = (row: LiveSession, currentId: string | null): Session =
   current: row.id === currentId,
   ...methodsOf(row),
   ...(row.provider ? { provider: row.provider } : {}),
+  ...(row.acted_by ? { acted_by: { ...row.acted_by, email: shownEmail(row.acted_by.email) } } : {}),
 });
 
 /** Returns what the session began with, if that is more than a password. */

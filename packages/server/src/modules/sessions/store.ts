@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
+import { isActorLive, type ShownActor, shownActorColumn } from '../../schema/live/session-actor.ts';
 import { providerColumn, type ShownProvider } from '../../schema/session-provider.ts';
 import type { ContextColumns } from '../../schema/token-context.ts';
 import { type UserRow, userColumns } from '../../schema/user-record.ts';
@@ -91,7 +92,7 @@ export async function insertSession(
     select ${sql.raw(userColumns)},
       array(
         select s.id from sessions s
-        where s.user_id = u.id and ${limit}::integer > 0
+        where s.user_id = u.id and ${limit}::integer > 0 and s.acted_by_id is null
           and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
         order by s.created_at desc, s.id desc
         offset greatest(${limit}::integer - 1, 0)) as beyond
@@ -347,7 +348,7 @@ export async function findSessionIdByRefreshToken(
   return rows[0]?.session_id;
 }
 
-/** Returns the kind and the session of an access or refresh token of this user that is on the allowlist, if its session is live. */
+/** Returns the kind and the session of an access or refresh token of this user, or of who acts as the user, that is on the allowlist, if its session is live. */
 export async function findLiveToken(
   db: Db,
   userId: string,
@@ -357,7 +358,7 @@ export async function findLiveToken(
     select t.kind, t.session_id
     from session_tokens t cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
     join users u on u.id = t.user_id
-    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and s.user_id = t.user_id and t.kind in ('access', 'refresh')
+    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and s.user_id = t.user_id and t.kind in ('access', 'refresh', 'acting')
       and t.expires_at > now() and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
       and ${sql.raw(isOfTrustedKey)}`.execute(db);
   return rows[0];
@@ -367,7 +368,7 @@ export async function findLiveToken(
 export async function expireAccessToken(db: Db, userId: string, tokenHash: Buffer): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
     update session_tokens set expires_at = now()
-    where user_id = ${userId} and token_hash = ${tokenHash} and kind = 'access' and expires_at > now()`.execute(
+    where user_id = ${userId} and token_hash = ${tokenHash} and kind in ('access', 'acting') and expires_at > now()`.execute(
     db,
   );
   return numAffectedRows > 0n;
@@ -386,13 +387,15 @@ export type LiveSession = Pick<
   | 'expires_at'
   | 'proof'
 > &
-  ShownProvider;
+  ShownProvider &
+  ShownActor;
 
 /** The live sessions of a user. The first condition repeats a part of the last one, because it is the index's. */
 const liveSessionsOf = (userId: string) => sql`
   sessions s join users u on u.id = s.user_id
   where s.revoked_at is null and s.user_id = ${userId}
-    and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)`;
+    and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
+    and ${sql.raw(isActorLive)}`;
 
 export async function countLiveSessions(db: Db, userId: string): Promise<number> {
   const { rows } = await sql<{ total: number }>`
@@ -404,7 +407,7 @@ export async function countLiveSessions(db: Db, userId: string): Promise<number>
 export async function listLiveSessions(db: Db, userId: string, page: PageQuery): Promise<LiveSession[]> {
   const { rows } = await sql<LiveSession>`
     select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent, s.created_at, s.last_used_at, s.expires_at,
-      s.proof, ${sql.raw(providerColumn)}
+      s.proof, ${sql.raw(providerColumn)}, ${sql.raw(shownActorColumn)}
     from ${liveSessionsOf(userId)}
     order by s.created_at desc, s.id desc limit ${page.size} offset ${offsetOf(page)}`.execute(db);
   return rows;

@@ -4,18 +4,25 @@ import type { Pool } from 'pg';
 import { createBatchedLookup } from '../../platform/db/batched.ts';
 import { createRowMemo } from '../../platform/db/row-memo.ts';
 import { textRowsOf } from '../../platform/db/text-rows.ts';
+import { type Actor, actorColumn, isActorLive } from '../../schema/live/session-actor.ts';
 import { type UserRow, userColumns } from '../../schema/user-record.ts';
 import { isOfTrustedKey } from './revoked-keys.ts';
 
 /** Includes the user's columns, so that the most common reads need no second statement. */
-export type LiveToken = Readonly<UserRow> & {
+export type LiveUser = Readonly<UserRow> & {
   readonly session_id: string;
   /** See `Context`. Null: by a password. */
   readonly acr: string | null;
   readonly amr: readonly string[] | null;
-  /** When its user last proved who they are for this token. */
+  /** When its user, or who acts as the user, last proved who they are for this token. */
   readonly auth_time: Date;
 };
+export type LiveToken = LiveUser & {
+  /** Who acts as the user; null for the user. */
+  readonly actor: Actor | null;
+};
+
+export type { Actor };
 
 /** `tokenHash`: as `tokenHashText` writes it. The same object as before means that nothing in it has changed. */
 export type TokenLookup = (userId: string, tokenHash: string) => Promise<LiveToken | undefined>;
@@ -31,13 +38,14 @@ export type TokenLookup = (userId: string, tokenHash: string) => Promise<LiveTok
 const statement = {
   name: 'live-access-tokens',
   text: `
-    select k.ordinal, t.session_id, coalesce(t.auth_time, s.created_at) as auth_time, t.acr, t.amr, ${userColumns}
+    select k.ordinal, t.session_id, coalesce(t.auth_time, s.created_at) as auth_time, t.acr, t.amr, ${userColumns},
+      ${actorColumn}
     from unnest((select $1::uuid[]), (select $2::text[])) with ordinality as k (user_id, token_hash, ordinal)
     cross join lateral (select * from session_tokens t
       where t.user_id = k.user_id and t.token_hash = decode(k.token_hash, 'hex') offset 0) t
     cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
     cross join lateral (select * from users u where u.id = t.user_id offset 0) u
-    where s.user_id = t.user_id and t.kind = 'access' and t.expires_at > now()
+    where s.user_id = t.user_id and t.kind in ('access', 'acting') and t.expires_at > now() and ${isActorLive}
       and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) and ${isOfTrustedKey}`,
 };
 

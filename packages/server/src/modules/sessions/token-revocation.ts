@@ -33,7 +33,7 @@ export async function revokeUserToken(
   const listed = await findLiveToken(deps.db, userId, hash);
   if (!listed) return revokeUnlisted(deps, client, token);
   const presented = { userId, hash, sessionId: listed.session_id };
-  if (listed.kind === 'access') return endAccessToken(deps, client, presented);
+  if (listed.kind !== 'refresh') return endAccessToken(deps, client, presented);
   await endSession(deps, client, presented, async (tx) => {
     const revoked = await revokeSessions(tx, userId, [presented.sessionId], 'logout');
     return revoked.length > 0;

@@ -58,10 +58,22 @@ const earliest = (times: readonly (Date | undefined)[]): Date =>
  * `began`: when the session began, which limits the token. `context`: null for a token of a session that began with a password, from
  * when it began.
  */
-type About = { userId: string; sessionId: string; now: Date; began: Date; context: Context | null };
+type About = {
+  userId: string;
+  sessionId: string;
+  now: Date;
+  began: Date;
+  context: Context | null;
+  /** Who acts as the user, and for how long; only of an access token. */
+  acting?: { actorId: string; minutes: number };
+};
 
 /** Half of SESSION_IDLE_MINUTES at most: clients refresh when a token has expired, and that must not be too late. */
-function accessLifetimeSeconds({ accessTokenMinutes, sessionIdleMinutes }: TokenSettings): number {
+function accessLifetimeSeconds(
+  { accessTokenMinutes, sessionIdleMinutes }: TokenSettings,
+  acting?: { minutes: number },
+): number {
+  if (acting) return acting.minutes * 60;
   const minutes = Math.min(accessTokenMinutes, (sessionIdleMinutes ?? Number.POSITIVE_INFINITY) / 2);
   return Math.max(1, Math.round(minutes * 60));
 }
@@ -77,14 +89,18 @@ export function createToken(
   const { id: keyId, signer } = deps.keyRing.current();
   const issuedAt = Math.floor(about.now.getTime() / 1_000);
   const lifetime =
-    kind === 'access' ? accessLifetimeSeconds(deps.settings) : refreshLifetimeSeconds(deps.settings);
+    kind === 'access'
+      ? accessLifetimeSeconds(deps.settings, about.acting)
+      : refreshLifetimeSeconds(deps.settings);
   const times = {
     issued_at: new Date(issuedAt * 1_000),
     expires_at: earliest([new Date((issuedAt + lifetime) * 1_000), lastEndOf(deps.settings, about.began)]),
   };
   const jti = newId();
   const row = { jti, ...times, ...columnsOf(about.context) };
-  const text = signer.sign(claimsOf(deps.settings, kind, { ...about, ...row }));
+  const text = signer.sign(
+    claimsOf(deps.settings, kind, { ...about, ...row, actorId: about.acting?.actorId }),
+  );
   return { text, row: { token_hash: tokenHash(text), kind, key_id: keyId, ...row } };
 }
 
@@ -118,6 +134,7 @@ function claimsOf(
     jti: string;
     issued_at: Date;
     expires_at: Date;
+    actorId?: string | undefined;
   } & ContextColumns,
 ): SessionClaims {
   const issuedAt = token.issued_at.getTime() / 1_000;
@@ -138,5 +155,6 @@ function claimsOf(
       amr: context.amr,
       auth_time: Math.floor(context.authTime.getTime() / 1_000),
     }),
+    ...(token.actorId !== undefined && { act: { sub: token.actorId } }),
   };
 }

@@ -108,6 +108,26 @@ export async function requireMayActOn(
 }
 
 /**
+ * Checks whether the caller may act as the user: as `requireMayActOn`, with every permission of the user instead of the built-in
+ * ones, each proved as it asks.
+ */
+export async function requireMayActAs(
+  locking: Locking,
+  id: string,
+): Promise<{ entitled: Entitled; user: VersionedUser }> {
+  const found = await requireMayActOn(locking, id);
+  const { entitled, user } = found;
+  const target = { id: user.user_id, all: true };
+  if ((await findSubjectsBeyond(entitled, [target])).size > 0)
+    throw new AppError('privilege_escalation', {
+      detail: 'This user holds permissions that you do not hold.',
+    });
+  if (user.is_superuser) await requireProvedAll(entitled);
+  await requireProvedForTakeover(entitled, [{ ...target, field: 'id', about: user.email }]);
+  return found;
+}
+
+/**
  * Checks whether the caller may make the changes. Throws `superuser_required`, `privilege_escalation` or `step_up_required`
  * (403).
  */

@@ -42,8 +42,9 @@ import type { ResetDeps } from './second-factors/reset.ts';
 import { factorRoutes } from './second-factors/routes.ts';
 import { getVersionedUser } from './service.ts';
 import { accessRoutes } from './sessions/account-security-routes.ts';
+import type { ActAsDeps } from './sessions/acting.ts';
 
-export function userRoutes(app: App, deps: UserAdminDeps & InviteDeps & ResetDeps): void {
+export function userRoutes(app: App, deps: UserAdminDeps & InviteDeps & ResetDeps & ActAsDeps): void {
   listRoutes(app, deps);
   ownRoutes(app, deps);
   recordRoutes(app, deps);
@@ -144,6 +145,7 @@ const changeErrors = [
   'role_not_found',
   'invalid_email',
   'superuser_required',
+  'acting_as',
   'privilege_escalation',
   'email_taken',
   'external_id_taken',
@@ -276,6 +278,7 @@ function recordRoutes(app: App, deps: UserAdminDeps): void {
         'user_not_found',
         'self_delete',
         'superuser_required',
+        'acting_as',
         'privilege_escalation',
         'user_has_roles',
         'last_superuser',

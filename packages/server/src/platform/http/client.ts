@@ -11,6 +11,8 @@ export type Client = {
   acceptLanguage: string | null;
   /** The header Cookie; null when the client sent none. */
   cookie: string | null;
+  /** Id of the user who acts as the caller of the request. The guard sets it, and every audit entry of the request has it. */
+  actedById?: string;
   /** Whether the request came over https, here or at a trusted proxy. */
   secure: boolean;
   /** Aborts when the connection closes before the response is sent. Work should not start after that. */

@@ -23,6 +23,8 @@ type CommonClaims = {
   acr?: string;
   amr?: readonly string[];
   auth_time?: number;
+  /** Who acts as the user (RFC 8693, section 4.1). Only in access tokens of sessions. */
+  act?: { readonly sub: string };
 };
 /**
  * Claims of a session's token. `sid` is a lower-case UUID. Refresh tokens have no `client_id`, nor have access tokens of version
@@ -84,7 +86,7 @@ const headerOf = (type: string, kid: string): string =>
 
 /** Returns the payload as JSON. The order of members is fixed, so that equal claims give equal bytes. */
 function payloadOf(claims: TokenClaims): string {
-  const { iss, sub, aud, iat, nbf, exp, jti, sid, client_id, type, acr, amr, auth_time } = claims;
+  const { iss, sub, aud, iat, nbf, exp, jti, sid, client_id, type, acr, amr, auth_time, act } = claims;
   return JSON.stringify({
     iss,
     sub,
@@ -99,6 +101,7 @@ function payloadOf(claims: TokenClaims): string {
     acr,
     amr,
     auth_time,
+    act: act && { sub: act.sub },
   });
 }
 
@@ -126,6 +129,7 @@ function isClaims(value: Unchecked): value is TokenClaims {
     isUuid(value.jti) &&
     isHolder(value) &&
     hasContextOrNone(value) &&
+    isActedOrNot(value) &&
     isSeconds(value.iat) &&
     (isSeconds(value.nbf) || (value.nbf === undefined && value.type === 'access')) &&
     isSeconds(value.exp)
@@ -145,6 +149,19 @@ const isTexts = (value: unknown): value is string[] => Array.isArray(value) && v
 function hasContextOrNone({ acr, amr, auth_time, sid }: Unchecked): boolean {
   if (acr === undefined && amr === undefined && auth_time === undefined) return true;
   return sid !== undefined && isText(acr) && isTexts(amr) && isSeconds(auth_time);
+}
+
+/** Only an access token of a session says who acts. */
+function isActedOrNot({ act, sid, type }: Unchecked): boolean {
+  if (act === undefined) return true;
+  return (
+    typeof act === 'object' &&
+    act !== null &&
+    'sub' in act &&
+    isUuid(act.sub) &&
+    sid !== undefined &&
+    type === 'access'
+  );
 }
 
 /** Returns the claims if the payload is byte for byte as `payloadOf` writes it: no duplicate member, no extra space. */

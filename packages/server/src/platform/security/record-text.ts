@@ -8,8 +8,8 @@ import { cleanText } from './text.ts';
 const MAX_DESCRIPTION_LENGTH = 1_000;
 
 /** Returns the name in NFC, trimmed. Throws `validation_failed` (422), which names `field`. */
-export const cleanName = (value: string, max: number, field = 'name'): string =>
-  clean(value, field, { min: 1, max });
+export const cleanName = (value: string, max: number, field = 'name', min = 1): string =>
+  clean(value, field, { min, max });
 
 /** As `cleanName`, for the name of a new record that requests or commands also name by its id. Refuses the form of an id. */
 export function cleanNewName(value: string, max: number, field = 'name'): string {

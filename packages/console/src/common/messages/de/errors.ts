@@ -35,6 +35,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
   // 403
   password_change_required: 'Ändern Sie zuerst Ihr Passwort. Bis dahin werden andere Aktionen abgelehnt.',
   permission_denied: 'Ihnen fehlt die Berechtigung für diese Aktion.',
+  acting_as:
+    'Sie handeln im Namen eines anderen, und das betrifft dessen eigenes Konto. Beenden Sie zuerst das Handeln in dessen Namen.',
   user_required: 'Das kann nur eine angemeldete Person: Es betrifft das Konto einer Person.',
   user_session_required: 'Ein persönliches Zugriffstoken genügt dafür nicht. Melden Sie sich an.',
   personal_tokens_off: 'Persönliche Zugriffstoken sind hier abgeschaltet.',
@@ -135,6 +137,7 @@ export const errorTexts: Readonly<Record<string, string>> = {
   second_factor_enrolment_required:
     'Ihr Konto braucht einen zweiten Faktor. Richten Sie unter „Mein Konto“ einen ein; bis dahin werden andere Aktionen abgelehnt.',
   step_up_required: 'Bestätigen Sie, dass Sie es sind, und wiederholen Sie dann die Aktion.',
+  cannot_act_as_oneself: 'Sie können nicht im eigenen Namen handeln.',
   use_own_factors: 'Ändern Sie Ihre eigenen Faktoren unter „Mein Konto“.',
   factor_not_found: 'Diesen Faktor gibt es bei diesem Konto nicht.',
   device_not_found: 'Dieses Gerät gibt es bei diesem Konto nicht.',

@@ -3,11 +3,11 @@
 import type { AuditLogEntry } from '@castellan/contract/audit';
 import { sql } from 'kysely';
 import type { PageKey } from '../../../platform/cursors.ts';
-import { isoTime, keyTime } from '../../../platform/db/sql.ts';
+import { keyTime } from '../../../platform/db/sql.ts';
 import { plannedForValues } from '../../../platform/db/statement-names.ts';
 import type { Db } from '../../../schema/database.ts';
+import { type EntryJson, entryJson } from '../entry-json.ts';
 import { shownEntry } from '../presentation.ts';
-import { resourceName } from '../resource-name.ts';
 import { replacePersonal } from './members.ts';
 
 /** Replaces other people's data. */
@@ -25,7 +25,7 @@ export async function readOwnEntries(
   const older =
     after === null ? sql`true` : sql`(e."timestamp", e.id) < (${after.time}::timestamptz, ${after.id}::uuid)`;
   // Ranges and orders that fit one index each, as in reading-store.ts. The newest of both are among the newest of each.
-  const { rows } = await sql<{ key: string; entry: AuditLogEntry }>`${plannedForValues}
+  const { rows } = await sql<{ key: string; entry: EntryJson }>`${plannedForValues}
     with newest as materialized (
       select id, "timestamp" from (
         (select e.id, e."timestamp" from audit_logs e
@@ -36,11 +36,7 @@ export async function readOwnEntries(
           where e.resource_id >= ${userId}::text and e.resource_id <= ${userId}::text and ${older}
           order by e.resource_id, e."timestamp" desc, e.id desc limit ${limit})) both_kinds
       order by "timestamp" desc, id desc limit ${limit})
-    select ${keyTime('e.timestamp')} as key, json_build_object('id', e.id, 'actor_id', actor_id,
-        'actor_type', case when actor_id is not null then coalesce(actor_type, 'user') end,
-        'actor_name', actor_name, 'actor_email', actor_email, 'action', action,
-        'resource_type', resource_type, 'resource_id', resource_id, 'resource_name', ${resourceName},
-        'details', details, 'timestamp', ${isoTime('e.timestamp')}) as entry
+    select ${keyTime('e.timestamp')} as key, ${entryJson} as entry
     from newest n join audit_logs e on e.id = n.id
     order by e."timestamp" desc, e.id desc`.execute(db);
   return rows.map(({ key, entry }) => ({
@@ -54,7 +50,8 @@ function ownView(userId: string, entry: AuditLogEntry): AuditLogEntry {
   const isByOther = entry.actor_id !== null && entry.actor_id !== userId;
   const isOfOther = entry.resource_id !== userId && isAboutPerson(entry);
   // Of attributes, they may not read all: what they may is not in the log, but in their account.
-  const whose = { sender: isByOther, subject: isOfOther, also: isByOther ? ['attributes'] : [] };
+  const isSentByOther = isByOther || entry.acted_by_id !== undefined;
+  const whose = { sender: isSentByOther, subject: isOfOther, also: isByOther ? ['attributes'] : [] };
   return {
     ...entry,
     details: replacePersonal({ action: entry.action, details: { ...entry.details } }, whose, LEFT_OUT),

@@ -46,6 +46,8 @@ export type MailPayloads = {
   personal_token_created: TokenEvent;
   identity_connected: IdentityEvent;
   identity_disconnected: IdentityEvent;
+  /** `minutes`: for how long somebody acts as the owner. */
+  acted_as: SecurityEvent & { minutes?: number };
   account_made: IdentityEvent;
   account_taken_over: IdentityEvent;
   /** To the new address. Its `email` is the present one of the account. */
@@ -82,6 +84,7 @@ export type Warning = {
   token: string;
   newEmail: string;
   left: number | null;
+  minutes: number | null;
   isLinkShown: boolean;
 };
 
@@ -106,7 +109,10 @@ export function readWarning(payload: unknown): Warning {
   };
   const at = new Date(text('at') ?? '');
   if (Number.isNaN(at.getTime())) throw new Error('the mail has no time');
-  const left = fields.get('left');
+  const number = (name: string): number | null => {
+    const value = fields.get(name);
+    return typeof value === 'number' ? value : null;
+  };
   return {
     at,
     network: text('network') ?? '',
@@ -115,7 +121,8 @@ export function readWarning(payload: unknown): Warning {
     provider: text('provider') ?? '',
     token: text('token') ?? '',
     newEmail: text('new_email') ?? '',
-    left: typeof left === 'number' ? left : null,
+    left: number('left'),
+    minutes: number('minutes'),
     isLinkShown: text('deliver') === 'show',
   };
 }

@@ -15,11 +15,17 @@ const perKind: Partial<Record<WarningKind, RateLimitRule>> = {
   second_factor_attack: { limit: 1, windowSeconds: 3_600 },
 };
 
+// Only administrators cause these, and must not use up the room of the others. The account cannot be used without the link of the
+// first.
+const countedApart: Partial<Record<WarningKind, string>> = {
+  second_factor_reset: 'recovery',
+  acted_as: 'acting',
+};
+
 /** Counts one warning to this account. Returns false if it exceeds a limit. */
 export async function mayWarn(deps: WarningLimitDeps, userId: string, kind: WarningKind): Promise<boolean> {
   const rule = perKind[kind];
   if (rule && !(await deps.limiter.hit(`${kind}-mail|${userId}`, rule)).allowed) return false;
-  // Counted apart, because the account cannot be used without the link. Only administrators cause it.
-  const count = kind === 'second_factor_reset' ? 'recovery' : 'warning';
+  const count = countedApart[kind] ?? 'warning';
   return (await deps.limiter.hit(`${count}-mail|${userId}`, perAccount)).allowed;
 }

@@ -1,6 +1,7 @@
 // Says in words what a warning is about: which factor, when, and from where.
 // It must not put the text of a request into a mail: a browser is named by our own words, and a name that looks like an
 // address is left out.
+import { duration } from '../../../platform/counted.ts';
 import { describeUserAgent } from '../../../platform/http/user-agent.ts';
 import type { Language } from '../../../platform/languages.ts';
 import { shownEmail } from '../../../platform/security/email.ts';
@@ -19,6 +20,7 @@ export const warningNames = {
   personal_token_created: 'personal-token-created',
   identity_connected: 'identity-connected',
   identity_disconnected: 'identity-disconnected',
+  acted_as: 'acted-as',
   account_made: 'account-made',
   account_taken_over: 'account-taken-over',
   email_change_requested: 'email-change-requested',
@@ -43,6 +45,7 @@ export const warningValues = (warning: Warning, language: Language) => ({
   token: greetableName(warning.token),
   new_email: shownEmail(warning.newEmail),
   codes_left: warning.left === null ? '' : String(warning.left),
+  acting_time: warning.minutes === null ? '' : duration(warning.minutes, language),
 });
 
 type Formats = { day: Intl.DateTimeFormat; time: Intl.DateTimeFormat };

@@ -19,6 +19,7 @@ import { type PolicySettings, policyOf } from '../requirements/account.ts';
 import { proofRequired, requireFreshCall, unmetByCall } from '../requirements/call.ts';
 import { everywhere } from '../scope.ts';
 import type { AccessLimit } from './access-limit.ts';
+import { requireMayAct } from './acting.ts';
 import { type AuthenticationDeps, findPrincipal } from './authentication.ts';
 import type { UserLimit } from './user-limit.ts';
 
@@ -68,6 +69,7 @@ export function addGuard(app: App, deps: GuardDeps): void {
     request.authorizedAt = performance.now();
     const { found, graph } = await withGraph(deps.graphSource, () => findPrincipal(deps, request));
     const { principal } = found;
+    if (principal.type === 'user') requireMayAct(request, principal, graph);
     const refused =
       counted && principal.type === 'user' && deps.userLimit?.count(request, counted, principal);
     if (refused) await refused;

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Row } from '../../../schema/database.ts';
 import { userColumns } from '../../../schema/user-record.ts';
 import { isOfTrustedKey } from '../revoked-keys.ts';
-import type { LiveToken } from '../token-lookup.ts';
+import type { LiveUser } from '../token-lookup.ts';
 import type { PresentedBrowser } from './cookie.ts';
 
 export type { PresentedBrowser } from './cookie.ts';
@@ -12,7 +12,7 @@ export type { PresentedBrowser } from './cookie.ts';
  * The user, the session and the context of the browser's token: `userPrincipal` makes a principal of it. `auth_time` and `now` are
  * the database's, to the millisecond.
  */
-export type BrowserSession = LiveToken &
+export type BrowserSession = LiveUser &
   Pick<Row<'users'>, 'has_factor'> & {
     readonly now: Date;
   };

@@ -92,6 +92,7 @@ export function invitationRoutes(app: App, deps: InviteDeps): void {
       errors: [
         'user_not_found',
         'superuser_required',
+        'acting_as',
         'privilege_escalation',
         'not_invited',
         'conflict',
@@ -120,6 +121,7 @@ export function invitationRoutes(app: App, deps: InviteDeps): void {
       errors: [
         'user_not_found',
         'superuser_required',
+        'acting_as',
         'privilege_escalation',
         'precondition_failed',
         'not_invited',

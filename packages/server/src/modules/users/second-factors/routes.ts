@@ -37,6 +37,7 @@ export function factorRoutes(app: App, deps: ResetDeps): void {
       errors: [
         'user_not_found',
         'superuser_required',
+        'acting_as',
         'privilege_escalation',
         'validation_failed',
         'use_own_factors',
@@ -63,7 +64,7 @@ export function factorRoutes(app: App, deps: ResetDeps): void {
     url: '/:user_id/devices',
     config: {
       access: 'users.update',
-      errors: ['user_not_found', 'superuser_required', 'privilege_escalation'],
+      errors: ['user_not_found', 'superuser_required', 'acting_as', 'privilege_escalation'],
     },
     schema: {
       summary: 'Forget the devices of a user',

@@ -2,7 +2,7 @@
 import { DryRunQuery, OrPreview } from '@castellan/contract/access-changes';
 import { PageQuery } from '@castellan/contract/common';
 import { MessageEnvelope } from '@castellan/contract/envelope';
-import { SessionListEnvelope } from '@castellan/contract/sessions';
+import { ActAsBody, ActingTokenEnvelope, SessionListEnvelope } from '@castellan/contract/sessions';
 import {
   OptionalUserRolesBody,
   UserEnvelope,
@@ -15,7 +15,7 @@ import { canonicalIds } from '../../../platform/http/ids.ts';
 import { sendEtag } from '../../../platform/http/record-version.ts';
 import type { App } from '../../../platform/http/server/server.ts';
 import { recordNamed, type StatedOf } from '../../authz/access-fields.ts';
-import { callerOf } from '../../authz/caller.ts';
+import { callerOf, userCallerOf } from '../../authz/caller.ts';
 import type { UserAdminDeps } from '../changes/administration.ts';
 import { readRoleIds, roleIdsMissing } from '../changes/change-input.ts';
 import { changeRoles, previewRoles } from '../changes/roles.ts';
@@ -27,17 +27,20 @@ import {
   resendVerification,
   unlockUser,
 } from './account-security.ts';
+import { type ActAsDeps, actAs } from './acting.ts';
 
-export function accessRoutes(app: App, deps: UserAdminDeps): void {
+export function accessRoutes(app: App, deps: ActAsDeps): void {
   roleRoutes(app, deps);
   sessionRoutes(app, deps);
   accountRoutes(app, deps);
+  actingRoutes(app, deps);
 }
 
 const roleErrors = [
   'user_not_found',
   'role_not_found',
   'superuser_required',
+  'acting_as',
   'privilege_escalation',
   'precondition_failed',
 ] as const;
@@ -126,7 +129,7 @@ function sessionRoutes(app: App, deps: UserAdminDeps): void {
     url: '/:user_id/sessions',
     config: {
       access: 'users.update',
-      errors: ['user_not_found', 'superuser_required', 'privilege_escalation'],
+      errors: ['user_not_found', 'superuser_required', 'acting_as', 'privilege_escalation'],
     },
     schema: {
       summary: 'End all sessions of a user',
@@ -145,7 +148,13 @@ function sessionRoutes(app: App, deps: UserAdminDeps): void {
     url: '/:user_id/sessions/:session_id',
     config: {
       access: 'users.update',
-      errors: ['user_not_found', 'session_not_found', 'superuser_required', 'privilege_escalation'],
+      errors: [
+        'user_not_found',
+        'session_not_found',
+        'superuser_required',
+        'acting_as',
+        'privilege_escalation',
+      ],
     },
     schema: {
       summary: 'End one session of a user',
@@ -160,13 +169,46 @@ function sessionRoutes(app: App, deps: UserAdminDeps): void {
   });
 }
 
+function actingRoutes(app: App, deps: ActAsDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/:user_id/act-as',
+    config: {
+      access: 'users.act_as',
+      invalidInput: 'invalid_input',
+      errors: [
+        'user_not_found',
+        'user_required',
+        'superuser_required',
+        'acting_as',
+        'privilege_escalation',
+        'validation_failed',
+        'cannot_act_as_oneself',
+        'conflict',
+      ],
+    },
+    schema: {
+      summary: 'Act as a user',
+      description:
+        'Makes an access token of the user for a while. It takes every permission of the user, and only a superuser acts as one. With the token, operations that change how the account is entered or what it is are 403 `acting_as`. It ends with your session, when the user or you lose access, and by a logout with it. The user is told by mail, unless `ACT_AS_MAIL` is off, and sees it among their sessions.',
+      params: UserParams,
+      body: ActAsBody,
+      response: { 200: ActingTokenEnvelope },
+    },
+    handler: async (request) => ({
+      data: await actAs(deps, userCallerOf(request), request.params.user_id, request.body),
+      message: 'You act as this user.',
+    }),
+  });
+}
+
 function accountRoutes(app: App, deps: UserAdminDeps): void {
   app.route({
     method: 'POST',
     url: '/:user_id/unlock',
     config: {
       access: 'users.update',
-      errors: ['user_not_found', 'superuser_required', 'privilege_escalation'],
+      errors: ['user_not_found', 'superuser_required', 'acting_as', 'privilege_escalation'],
       statedOf: statedOfUser(deps),
     },
     schema: {
@@ -191,6 +233,7 @@ function accountRoutes(app: App, deps: UserAdminDeps): void {
       errors: [
         'user_not_found',
         'superuser_required',
+        'acting_as',
         'privilege_escalation',
         'already_verified',
         'conflict',

@@ -4,6 +4,7 @@ import type { PageKey } from '../../../platform/cursors.ts';
 import { keyTime, onlyRow } from '../../../platform/db/sql.ts';
 import { plannedForValues } from '../../../platform/db/statement-names.ts';
 import type { Db, Row, Tx } from '../../../schema/database.ts';
+import { isActorLive, type ShownActor, shownActorColumn } from '../../../schema/live/session-actor.ts';
 import { keptLiveSessionCount, liveSessionCount } from '../../../schema/live/sessions.ts';
 import { providerColumn, type ShownProvider } from '../../../schema/session-provider.ts';
 import { searchCondition } from '../search.ts';
@@ -36,7 +37,8 @@ function sessionCondition({ userId, address, unusedSince }: SessionFilter): RawB
   return sql.join(conditions, sql` and `);
 }
 
-const live = sql`is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)`;
+const live = sql`
+  is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) and ${sql.raw(isActorLive)}`;
 
 /** The rest of the condition, on `sessions s` and `users u`. */
 const userCondition = ({ search }: SessionFilter): RawBuilder<unknown> =>
@@ -128,6 +130,7 @@ type SessionOfUser = Pick<
   | 'proof'
 > &
   ShownProvider &
+  ShownActor &
   Pick<Row<'users'>, 'email' | 'first_name' | 'last_name'>;
 export type FoundSession = SessionOfUser & { key: PageKey };
 
@@ -180,7 +183,7 @@ export async function findSessionPage(
     from counted c left join next n on true left join page p on true left join lateral (
       select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent,
         s.created_at, s.last_used_at, s.expires_at, s.proof,
-        ${sql.raw(providerColumn)}, ${keyTime('s.created_at')} as key_time, s.user_id, u.email, u.first_name, u.last_name
+        ${sql.raw(providerColumn)}, ${sql.raw(shownActorColumn)}, ${keyTime('s.created_at')} as key_time, s.user_id, u.email, u.first_name, u.last_name
       from sessions s join users u on u.id = s.user_id where s.id = p.id offset 0) f on true
     order by f.created_at desc, f.id desc`.execute(db);
   const found = Number(rows[0]?.found ?? 0);

@@ -36,7 +36,7 @@ export function userSessionRoutes(app: App, deps: UserAdminDeps): void {
     url: '',
     config: {
       access: 'session.revoke',
-      errors: ['superuser_required', 'privilege_escalation', 'too_many_matches'],
+      errors: ['superuser_required', 'acting_as', 'privilege_escalation', 'too_many_matches'],
     },
     schema: {
       summary: 'End the sessions that match a filter',
@@ -59,7 +59,7 @@ export function userSessionRoutes(app: App, deps: UserAdminDeps): void {
     url: '/:session_id',
     config: {
       access: 'session.revoke',
-      errors: ['session_not_found', 'superuser_required', 'privilege_escalation'],
+      errors: ['session_not_found', 'superuser_required', 'acting_as', 'privilege_escalation'],
     },
     schema: {
       summary: 'End a session of any user',

@@ -233,6 +233,7 @@ class HttpClient implements Client {
   readonly acceptLanguage: string | null;
   readonly cookie: string | null;
   readonly secure: boolean;
+  actedById?: string;
   readonly #response: ServerResponse;
 
   constructor(request: FastifyRequest, response: ServerResponse, trusted: TrustedProxies) {

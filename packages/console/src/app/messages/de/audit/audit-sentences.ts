@@ -48,6 +48,8 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   refresh_token_reuse: 'Ein verbrauchtes Token von {target} kam erneut; die Sitzung wurde beendet',
   session_revoked: 'Eine Sitzung von {target} wurde beendet',
   logout: '{actor} hat sich abgemeldet',
+  act_as_started: '{actor} handelt im Namen von {target}',
+  act_as_ended: 'Jemand handelt nicht mehr im Namen von {target}',
   logout_all: '{actor} hat sich überall abgemeldet',
   unverified_account_deleted: 'Das unbestätigte Konto {target} wurde entfernt',
   permission_denied: '{actor} wurde abgewiesen',

@@ -48,6 +48,8 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   refresh_token_reuse: 'A used token of {target} came again; the session was ended',
   session_revoked: 'A session of {target} was ended',
   logout: '{actor} signed out',
+  act_as_started: '{actor} began to act as {target}',
+  act_as_ended: 'Somebody ended acting as {target}',
   logout_all: '{actor} signed out everywhere',
   unverified_account_deleted: 'The unverified account {target} was removed',
   permission_denied: '{actor} was denied',
