@@ -303,7 +303,7 @@ export type Tables = {
     roles: number;
     sessions: number;
     entries: Defaulted<number>;
-    stage: Defaulted<'actor' | 'resource' | 'email'>;
+    stage: Defaulted<'actor' | 'resource' | 'email' | 'acted_by'>;
     after_time: Timestamp | null;
     after_id: string | null;
     created_at: Defaulted<Timestamp>;

@@ -85,6 +85,14 @@ test('it takes the permission, every permission of the user, and a superuser for
   assertRefused(await actAs(client, { id: person.id.toUpperCase() }), 400, 'cannot_act_as_oneself');
 });
 
+test('the permission to write one’s own profile is not asked for: nobody who acts may use it', async () => {
+  const { client } = await helpDesk();
+  const user = await customer('user.read', 'self.update_profile');
+  const acting = await actingClient(service, client, user);
+  assert.ok(await isSignedIn(acting));
+  assertRefused(await acting.put('/api/v1/users/me', { first_name: 'Other' }), 403, 'acting_as');
+});
+
 test('nobody acts as an account that is not active or was only invited', async () => {
   const { client } = await helpDesk();
   assertRefused(await actAs(client, await addPerson(service, { active: false })), 409, 'conflict');

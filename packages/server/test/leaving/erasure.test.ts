@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import type { TestClient } from '@castellan/testing/client';
 import { ADMIN, newEmail, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
+import { actingClient } from '@castellan/testing/sessions/acting';
 import { addPerson, addRole, eventsOf, isSignedIn, signedInWith } from '@castellan/testing/users/people';
 import { finishErasures } from '../../src/modules/leaving/erasure.ts';
 
@@ -101,6 +102,21 @@ test('what the person did to others stays, but for where they were', async () =>
     [created?.actor_email, created?.details.address, created?.resource_name, created?.details.after?.email],
     ['erased', 'erased', other, other],
   );
+});
+
+test('where somebody acted as another person from is theirs, not that person’s', async () => {
+  const { client, person: by } = await signedInWith(service, 'users.act_as', 'role.create');
+  const user = await addPerson(service, { roles: [await addRole(service, 'role.create')] });
+  const acting = await actingClient(service, client, user);
+  assert.equal((await acting.post('/api/v1/roles', { name: `Acted ${randomUUID()}a` })).status, 201);
+  const addresses = async () =>
+    (await entriesOf(user.id))
+      .filter(({ action }) => action === 'role_created')
+      .map(({ actor_email, details }) => [actor_email, details.address]);
+  assert.equal((await erase(user.id)).status, 200);
+  assert.deepEqual(await addresses(), [['erased', '127.0.0.1']]);
+  assert.equal((await erase(by.id)).status, 200);
+  assert.deepEqual(await addresses(), [['erased', 'erased']]);
 });
 
 test('it takes users.delete, every permission of the user, and is about somebody else', async () => {

@@ -82,11 +82,14 @@ export const isAdministrator = (graph: Graph, subject: Subject): boolean =>
 
 /**
  * Returns whether the actor may act as the target: with the permission for it, holding every permission of the target, and as a
- * superuser if the target is one.
+ * superuser if the target is one. What concerns only the target's own account gives no power, and nobody who acts may do it.
  */
 export function mayActAs(graph: Graph, actor: Subject, target: Subject): boolean {
   if (actor.is_superuser) return true;
   if (target.is_superuser || !mayDo(graph, everywhere(actor), 'users.act_as')) return false;
   const held = allSourcesOf(graph, everywhere(actor));
-  return rolesOf(graph, target).every((role) => [...role.permissionIds].every((id) => held.has(id)));
+  const own = graph.permissions.idOf('self.update_profile');
+  return rolesOf(graph, target).every((role) =>
+    [...role.permissionIds].every((id) => id === own || held.has(id)),
+  );
 }

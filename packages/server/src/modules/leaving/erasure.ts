@@ -133,7 +133,8 @@ async function requireTakeover(entitled: Entitled, user: VersionedUser, assignee
 }
 
 const nextStage: Readonly<Record<Stage, Stage | null>> = {
-  actor: 'resource',
+  actor: 'acted_by',
+  acted_by: 'resource',
   resource: 'email',
   email: null,
 };

@@ -13,7 +13,14 @@ export type Stage = Row<'erasures'>['stage'];
 
 type Found = Pick<
   Row<'audit_logs'>,
-  'id' | 'action' | 'actor_id' | 'actor_email' | 'resource_type' | 'resource_id' | 'resource_name'
+  | 'id'
+  | 'action'
+  | 'actor_id'
+  | 'acted_by_id'
+  | 'actor_email'
+  | 'resource_type'
+  | 'resource_id'
+  | 'resource_name'
 > & { details: Record<string, unknown>; time: string };
 
 /** How many entries one statement reads and writes: some ten milliseconds. */
@@ -23,6 +30,7 @@ const BATCH = 500;
 function isOf(stage: Stage, { userId, email }: ErasedPerson): RawBuilder<unknown> {
   const ofStage: Readonly<Record<Stage, RawBuilder<unknown>>> = {
     actor: sql`e.actor_id >= ${userId}::uuid and e.actor_id <= ${userId}::uuid`,
+    acted_by: sql`e.acted_by_id >= ${userId}::uuid and e.acted_by_id <= ${userId}::uuid`,
     resource: sql`e.resource_id >= ${userId}::text and e.resource_id <= ${userId}::text`,
     email: sql`e.details ->> 'email' = ${email}`,
   };
@@ -30,6 +38,7 @@ function isOf(stage: Stage, { userId, email }: ErasedPerson): RawBuilder<unknown
 }
 const newestFirst: Readonly<Record<Stage, RawBuilder<unknown>>> = {
   actor: sql`e.actor_id, e."timestamp" desc, e.id desc`,
+  acted_by: sql`e.acted_by_id, e."timestamp" desc, e.id desc`,
   resource: sql`e.resource_id, e."timestamp" desc, e.id desc`,
   // An erased entry no longer has the address.
   email: sql`e.details ->> 'email'`,
@@ -50,7 +59,7 @@ export async function eraseBatch(
   { stage, after }: { stage: Stage; after: PageKey | null },
 ): Promise<{ erased: number; last: PageKey | null }> {
   const { rows } = await sql<Found>`${plannedForValues}
-    select e.id, e.action, e.actor_id, e.actor_email, e.resource_type, e.resource_id, e.resource_name, e.details,
+    select e.id, e.action, e.actor_id, e.acted_by_id, e.actor_email, e.resource_type, e.resource_id, e.resource_name, e.details,
       ${keyTime('e.timestamp')} as time
     from audit_logs e where ${isOf(stage, person)} and ${isOlder(stage, after)}
     order by ${newestFirst[stage]} limit ${BATCH}`.execute(tx);
@@ -75,8 +84,9 @@ function erasedOf({ userId, email }: ErasedPerson, entry: Found): Changed | null
   const isBy = entry.actor_id === userId;
   const namesAddress = entry.details.email === email;
   const isAbout = entry.resource_id === userId || namesAddress || !isAboutSomebody(entry);
-  // Where an administrator sent their request from is not the erased person's.
-  const whose = { sender: isBy || entry.actor_id === null, subject: isAbout };
+  // Where an administrator sent their request from is not the erased person's, also when they acted as that person.
+  const senderId = entry.acted_by_id ?? entry.actor_id;
+  const whose = { sender: senderId === userId || senderId === null, subject: isAbout };
   const replaced = replacePersonal(entry, whose, ERASED);
   const details = namesAddress ? { ...replaced, email: ERASED } : replaced;
   const actorEmail = isBy || entry.actor_email === email ? ERASED : entry.actor_email;
