@@ -2,11 +2,15 @@
 // `castellan_pat_`, in base62. A wrong one needs no question.
 
 const MARK = 'castellan_';
+const PERSONAL_MARK = 'castellan_pat_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const FORMAT = /^(castellan_(?:pat_)?[\dA-Za-z]{12}_[\dA-Za-z]{43})_([\dA-Za-z]{6})$/;
 
 /** Tells whether the text claims to be an API key or a personal access token. They are opaque: only Castellan can tell whose they are. */
 export const isApiKey = (text: string): boolean => text.startsWith(MARK);
+
+/** Tells whether the text claims to be a personal access token. Every one also claims to be an API key. */
+export const isPersonalToken = (text: string): boolean => text.startsWith(PERSONAL_MARK);
 
 /** Tells whether the text has the format and the checksum of an API key or a personal access token. */
 export function isWellFormedKey(text: string): boolean {
@@ -14,11 +18,11 @@ export function isWellFormedKey(text: string): boolean {
   return unchecked !== undefined && checksumOf(unchecked) === checksum;
 }
 
-/** Returns an API key that is well-formed, for tests. */
-export function makeKey(): string {
+/** Returns an API key that is well-formed, for tests. With another mark, a secret of that kind. */
+export function makeKey(mark = MARK): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12 + 43));
   const text = Array.from(bytes, (byte) => ALPHABET[byte % 62]).join('');
-  const unchecked = `${MARK}${text.slice(0, 12)}_${text.slice(12)}`;
+  const unchecked = `${mark}${text.slice(0, 12)}_${text.slice(12)}`;
   return `${unchecked}_${checksumOf(unchecked)}`;
 }
 

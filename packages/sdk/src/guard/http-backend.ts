@@ -1,5 +1,5 @@
 import { type Claims, isTimely, readApplicationToken, verifyAccessToken } from './access-token.ts';
-import { isApiKey, isWellFormedKey } from './api-key.ts';
+import { isApiKey, isPersonalToken, isWellFormedKey } from './api-key.ts';
 import { createCache, momentNow } from './cache.ts';
 import { GuardError, refusalOf } from './errors.ts';
 import { INTROSPECT, inspectionOf, malformed } from './inspection.ts';
@@ -56,7 +56,7 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
   async function ask(token: string, claims: Claims | undefined): Promise<Inspection | undefined> {
     const askedAt = momentNow();
     const answer = await transport.post(INTROSPECT, new URLSearchParams({ token, include: 'permissions' }));
-    const inspection = inspectionOf(answer, audience);
+    const inspection = inspectionOf(answer, audience, isPersonalToken(token));
     if (!inspection) return undefined;
     const { identity } = inspection;
     if (claims && (identity.id !== claims.sub || identity.tokenId !== claims.jti))

@@ -17,9 +17,10 @@ const OWN_CLIENT = 'castellan';
 
 /**
  * Returns undefined for a token that is not active, and for one of an application unless it is for this audience. Throws
- * `invalid_token` for one that is bound to a key, and `unavailable` for an answer that is malformed.
+ * `invalid_token` for one that is bound to a key, and `unavailable` for an answer that is malformed. `isPersonal`: of a personal
+ * access token, which belongs to no session.
  */
-export function inspectionOf(answer: Json, audience?: string): Inspection | undefined {
+export function inspectionOf(answer: Json, audience?: string, isPersonal = false): Inspection | undefined {
   const { active, sub, username, client_id, aud, jti, sid, exp, iat, permissions, token_type, cnf } = answer;
   if (active === false) return undefined;
   if (active !== true || !isText(sub) || !isText(username) || !isText(jti) || !Number.isFinite(iat))
@@ -37,8 +38,7 @@ export function inspectionOf(answer: Json, audience?: string): Inspection | unde
       'The token is bound to a key (DPoP), which a guard does not verify.',
     );
   const scopes = isOfApplication ? scopesIn(answer) : undefined;
-  // A personal access token belongs to no session.
-  if (type === 'user' && !isText(sid) && (sid !== undefined || client_id !== OWN_CLIENT))
+  if (type === 'user' && !isText(sid) && !(isPersonal && sid === undefined))
     throw malformed(INTROSPECT, 'a member is missing');
   return {
     identity: Object.freeze({

@@ -20,6 +20,8 @@ export type FakeCastellan = {
   token(permissions: readonly string[], claims?: Json, header?: Json): string;
   /** Returns an API key with these permissions, of an account that holds more. */
   key(permissions: readonly string[], account: string): string;
+  /** A personal access token of this user. */
+  personalToken(permissions: readonly string[], user: string): string;
   revoke(token: string): void;
   /** Signs with a new key from now on; `isPublished` tells whether the key set has it. */
   rotate(isPublished?: boolean): void;
@@ -139,6 +141,13 @@ export async function startFakeCastellan(): Promise<FakeCastellan> {
       };
       live.set(key, { ...member, jti: randomUUID(), iat: nowSeconds(), permissions });
       return key;
+    },
+    personalToken(permissions, user) {
+      const text = makeKey('castellan_pat_');
+      const member = { active: true, sub: user, client_id: 'castellan', username: 'ada@example.com' };
+      const times = { iat: nowSeconds(), exp: nowSeconds() + 600 };
+      live.set(text, { ...member, ...times, token_type: 'Bearer', jti: randomUUID(), permissions });
+      return text;
     },
     revoke: (one) => {
       live.delete(one);

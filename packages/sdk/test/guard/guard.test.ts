@@ -75,6 +75,20 @@ test('the type of an identity is right for services of this version and of 0.2, 
   }
 });
 
+test('a personal access token is that of its user, in no session', async () => {
+  const token = castellan.personalToken([PERMISSION], 'user-7');
+  const { type, id, sessionId, acr } = await guardOf().authenticate(bearing(token));
+  assert.deepEqual(
+    { type, id, sessionId, acr },
+    { type: 'user', id: 'user-7', sessionId: undefined, acr: 'aal1' },
+  );
+  await assert.rejects(guardOf().authenticate(bearing(`${token.slice(0, -6)}000000`)), {
+    code: 'invalid_token',
+  });
+  castellan.revoke(token);
+  await assert.rejects(guardOf().authenticate(bearing(token)), { code: 'invalid_token' });
+});
+
 test('a guarded request asks once', async () => {
   const guard = guardOf();
   const handler = guard.require(PERMISSION).fetch(() => new Response('ok'));

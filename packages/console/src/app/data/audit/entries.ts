@@ -23,6 +23,7 @@ export const failureActions: readonly AuditAction[] = [
   'refresh_token_reuse',
   'permission_denied',
   'api_key_refused',
+  'personal_token_refused',
   'application_authentication_failed',
   'application_sign_in_refused',
   'authorization_code_reuse',

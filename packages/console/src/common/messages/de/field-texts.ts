@@ -34,6 +34,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   not_allowed: 'kann hier nicht geändert werden',
   unchanged: 'ist die Adresse, die das Konto schon hat',
   not_in_future: 'muss in der Zukunft liegen',
+  too_far_ahead: 'liegt zu weit in der Zukunft',
   not_supported: 'wird hier nicht unterstützt',
   ambiguous: 'ist mehrdeutig',
   repeated: 'nennt denselben Datensatz mehrmals',
