@@ -60,7 +60,7 @@ const isRare = (key: string): boolean => /\/pages\/(second-step|passkey|provider
 /** Of `public/`, which the manifest does not list. */
 const themeScript = 'theme.js';
 
-test('each page of signed-out people loads at most 31 KiB of scripts in any language, and 5 KiB of styles', () => {
+test('each page of signed-out people loads at most 32 KiB of scripts in any language, and 5 KiB of styles', () => {
   const texts = light.filter((key) => key.includes('/messages/'));
   const opened = light.filter((key) => !key.includes('/messages/') && !isRare(key));
   assert.ok(texts.length >= 2 && opened.length >= 6, light.join(', '));
@@ -68,7 +68,7 @@ test('each page of signed-out people loads at most 31 KiB of scripts in any lang
     for (const language of texts) {
       const all = [main, page, language].flatMap((key) => [...closureOf(key)]);
       const size = kib([...scripts(all), themeScript]);
-      assert.ok(size <= 31, `${page} with ${language}: scripts of ${size.toFixed(1)} KiB`);
+      assert.ok(size <= 32, `${page} with ${language}: scripts of ${size.toFixed(1)} KiB`);
       assert.ok(kib(styles(all)) <= 5, `${page}: styles of ${kib(styles(all)).toFixed(1)} KiB`);
     }
 });

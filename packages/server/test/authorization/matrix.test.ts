@@ -16,7 +16,10 @@ import { addApiKey, addServiceAccount } from '@castellan/testing/service-account
 import { clientToken } from '@castellan/testing/service-accounts/token-services';
 import { addPerson, signedInWith } from '@castellan/testing/users/people';
 
-const service = await startTestService({ after }, { CONCURRENT_SESSION_LIMIT: '0' });
+const service = await startTestService(
+  { after },
+  { CONCURRENT_SESSION_LIMIT: '0', SELF_DELETION_DAYS: '14' },
+);
 const twin = await service.another();
 const routes = (await routesOf(service)).filter(({ url }) => url.startsWith('/api/'));
 type Route = (typeof routes)[number];

@@ -60,6 +60,8 @@ const kinds: { path: string; fields: string[]; make(): Promise<object>; hasPut: 
       'verified',
       'must_change_password',
       'external_id',
+      'attributes',
+      'roles',
       'role_id',
       'role_ids',
       'password',

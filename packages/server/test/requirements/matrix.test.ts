@@ -14,7 +14,10 @@ import {
 import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
 import { addPerson, addRole, signedInWith } from '@castellan/testing/users/people';
 
-const service = await startTestService({ after }, { CONCURRENT_SESSION_LIMIT: '0' });
+const service = await startTestService(
+  { after },
+  { CONCURRENT_SESSION_LIMIT: '0', SELF_DELETION_DAYS: '14' },
+);
 const twin = await service.another();
 const ENROL = 'second_factor_enrolment_required';
 const guarded = (await routesOf(service)).filter(

@@ -56,6 +56,7 @@ export function leavingRoutes(app: App, deps: LeavingDeps): void {
     url: '/me',
     config: {
       access: 'user',
+      invalidInput: 'invalid_input',
       cookies: { sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
       errors: [
         'self_deletion_off',

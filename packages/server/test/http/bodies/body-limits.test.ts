@@ -8,7 +8,7 @@ import { type Entry, operationsOf, takesForm } from '@castellan/testing/conforma
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { ABSENT_ID, assertRefused, isUnsafe } from '@castellan/testing/http/fixture';
 
-const service = await startTestService({ after });
+const service = await startTestService({ after }, { SELF_DELETION_DAYS: '14' });
 const admin = await signIn(service, ADMIN);
 const document: OpenApiDocument = (await admin.get('/docs/openapi.json')).body;
 // The limits of forms are tested with the operations that take them.

@@ -72,14 +72,17 @@ test('in writes of users a wrong type is 400', async () => {
   }
 });
 
-test('every write under /users that takes a body, but for values of attributes, answers 400 for invalid input; elsewhere registration and decisions', () => {
+// Personal access tokens answer as API keys do.
+const answers422 = (url: string): boolean => url.endsWith('/attributes') || url.endsWith('/tokens');
+
+test('every write under /users that takes a body, but for attributes and tokens, answers 400 for invalid input; elsewhere registration and decisions', () => {
   for (const { method, url, takesBody, config } of routes.filter(isUnsafe)) {
     const expected =
       url === '/api/v1/auth/register' ||
       url.startsWith('/api/v1/access/v1/') ||
-      (url.startsWith('/api/v1/users') && takesBody && !url.endsWith('/attributes'))
+      (url.startsWith('/api/v1/users') && takesBody && !answers422(url))
         ? ['invalid_input']
-        : url.startsWith('/api/v1/users') && !url.endsWith('/attributes')
+        : url.startsWith('/api/v1/users') && !answers422(url)
           ? ['invalid_input', undefined]
           : ['validation_failed', undefined];
     assert.ok(expected.includes(config.invalidInput), `${method} ${url}: ${config.invalidInput}`);

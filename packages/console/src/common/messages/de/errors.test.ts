@@ -34,6 +34,9 @@ async function fieldCodesOfService(): Promise<Set<string>> {
     if (file.endsWith('.test.ts') || file.includes('/modules/transfer/')) continue;
     const source = readFileSync(file, 'utf8');
     for (const [, code = ''] of source.matchAll(/\bcode: '([a-z_]+)'/g)) codes.add(code);
+    if (file.includes('/modules/user-attributes/'))
+      for (const [, code = ''] of source.matchAll(/\brefus(?:ed|al)\((?:[^,]+, )?'([a-z_]+)',/g))
+        codes.add(code);
     for (const [, format = ''] of source.matchAll(/\bformat: '(uuid|date-time)'/g))
       codes.add(`invalid_${format.replaceAll('-', '_')}`);
   }
