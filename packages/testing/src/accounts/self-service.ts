@@ -63,7 +63,13 @@ export const mailsTo = (service: TestService, email: string, kind: string): Test
 export async function linkTo(
   service: TestService,
   email: string,
-  kind: 'verification' | 'password_reset' | 'invitation' | 'email_change' | 'email_changed' | 'deletion_planned',
+  kind:
+    | 'verification'
+    | 'password_reset'
+    | 'invitation'
+    | 'email_change'
+    | 'email_changed'
+    | 'deletion_planned',
   after = 0,
 ): Promise<string> {
   const mail = await eventually(() => mailsTo(service, email, kind)[after], `${kind} ${after} to ${email}`);
