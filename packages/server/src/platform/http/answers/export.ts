@@ -110,7 +110,7 @@ export async function sendDocument(
     leave,
     maxStallMs: options.exports.maxStallMs,
     fileName: `${options.fileName}.json`,
-    type: 'application/json',
+    type: 'application/json; charset=utf-8',
   });
 }
 
