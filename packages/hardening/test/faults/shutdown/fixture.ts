@@ -23,9 +23,9 @@ export async function holdUsers(
         // Within a transaction, the statistics views keep their first result.
         await holder.query('select pg_stat_clear_snapshot()');
         const { rows } = await holder.query(
-          // The worker of the outbox may wait for the table as well.
+          // The worker of the outbox may wait for the table as well. The view has the first 1,024 bytes of a statement.
           `select count(*)::integer as waiting from pg_locks join pg_stat_activity using (pid)
-           where not granted and relation = 'users'::regclass and query like '%session_tokens%'`,
+           where not granted and relation = 'users'::regclass and query like '%k.ordinal, t.session_id%'`,
         );
         return rows[0].waiting >= count || undefined;
       }, `${count} requests to wait for the users table`);
