@@ -12,22 +12,25 @@ export type Modules = Record<string, { uses: string[]; face?: string[]; routesSe
 export const modules: Modules = {
   audit: { uses: [] },
   'audit/sinks': { uses: [] },
+  evidence: { uses: ['audit'], face: ['erased.ts'], routesSee: [] },
+  'evidence/heads': { uses: ['audit', 'evidence/log.ts', 'evidence/log-store.ts'] },
   'audit/personal': {
-    uses: ['audit/presentation.ts', 'audit/entry-json.ts'],
+    uses: ['audit/presentation.ts', 'audit/entry-json.ts', 'evidence'],
     face: ['erasure.ts', 'own-entries.ts'],
   },
   sessions: { uses: ['audit'] },
+  'sessions/keys': { uses: ['audit', 'sessions/tokens.ts'] },
   'sessions/browser': {
     uses: [
-      'sessions/key-ring.ts',
-      'sessions/revoked-keys.ts',
+      'sessions/keys/ring.ts',
+      'sessions/keys/revoked.ts',
       'sessions/store.ts',
       'sessions/token-lookup.ts',
       'sessions/tokens.ts',
     ],
   },
   'sessions/acting': {
-    uses: ['audit', 'sessions/key-ring.ts', 'sessions/store.ts', 'sessions/tokens.ts'],
+    uses: ['audit', 'sessions/keys/ring.ts', 'sessions/store.ts', 'sessions/tokens.ts'],
   },
   'api-keys': { uses: ['audit'] },
   devices: { uses: [] },
@@ -50,6 +53,7 @@ export const modules: Modules = {
       'requirements/account.ts',
       'requirements/call.ts',
       'requirements/changing.ts',
+      'requirements/next-change.ts',
       'requirements/told.ts',
       'requirements/preview.ts',
       'requirements/standing.ts',
@@ -70,6 +74,7 @@ export const modules: Modules = {
   'authz/guard': {
     uses: ['audit', 'sessions', 'sessions/token-lookup.ts', 'api-keys', 'factors', 'authz'],
   },
+  feed: { uses: ['audit', 'sessions', 'api-keys', 'authz'], face: ['service.ts', 'store.ts'] },
   'user-attributes': { uses: ['authz'] },
   'group-trees': { uses: ['authz'] },
   permissions: { uses: ['factors', 'authz'], face: ['service.ts', 'presentation.ts'] },
@@ -279,7 +284,7 @@ export const modules: Modules = {
       'auth/second-factors/passkeys/sign-in.ts',
     ],
   },
-  'auth/mails': { uses: [] },
+  'auth/mails': { uses: ['auth/mail-language.ts', 'auth/mail-templates.ts', 'auth/one-time-tokens.ts'] },
   'service-accounts': { uses: ['authz', 'assignments', 'permissions'] },
   'personal-tokens': {
     uses: [
@@ -314,7 +319,7 @@ export const modules: Modules = {
       'api-keys/use-notes.ts',
       'api-keys/wrong-key-limit.ts',
       'authz',
-      'sessions/key-ring.ts',
+      'sessions/keys/ring.ts',
       'application-grants',
     ],
     face: ['service.ts', 'authentication.ts', 'allowed-origins.ts'],
@@ -327,7 +332,7 @@ export const modules: Modules = {
     face: ['assertion.ts', 'check.ts', 'exchange.ts', 'logout-token.ts', 'sending.ts', 'upstreams.ts'],
     routesSee: [],
   },
-  'openid/claims': { uses: ['sessions/key-ring.ts', 'applications', 'authz', 'openid'] },
+  'openid/claims': { uses: ['sessions/keys/ring.ts', 'applications', 'authz', 'openid'] },
   'openid/interactions': { uses: [], face: ['service.ts', 'waiting.ts'] },
   'openid/authorize': {
     uses: [
@@ -336,7 +341,7 @@ export const modules: Modules = {
       'sessions/browser/cookie.ts',
       'sessions/browser/presentation.ts',
       'sessions/browser/session.ts',
-      'sessions/key-ring.ts',
+      'sessions/keys/ring.ts',
       'factors',
       'applications',
       'proofs',
@@ -348,7 +353,7 @@ export const modules: Modules = {
     ],
   },
   'openid/tokens': {
-    uses: ['audit', 'sessions/key-ring.ts', 'applications', 'proofs', 'authz', 'openid', 'openid/claims'],
+    uses: ['audit', 'sessions/keys/ring.ts', 'applications', 'proofs', 'authz', 'openid', 'openid/claims'],
   },
   'openid/device': {
     uses: [
@@ -376,7 +381,7 @@ export const modules: Modules = {
   'openid/notices': {
     uses: [
       'audit',
-      'sessions/key-ring.ts',
+      'sessions/keys/ring.ts',
       'applications',
       'authz',
       'openid',
@@ -391,7 +396,7 @@ export const modules: Modules = {
       'sessions/browser/cookie.ts',
       'sessions/browser/presentation.ts',
       'sessions/browser/session.ts',
-      'sessions/key-ring.ts',
+      'sessions/keys/ring.ts',
       'auth/refresh-cookie.ts',
       'openid',
       'openid/authorize/deps.ts',
@@ -405,7 +410,7 @@ export const modules: Modules = {
     uses: [
       'audit',
       'sessions',
-      'sessions/key-ring.ts',
+      'sessions/keys/ring.ts',
       'sessions/token-lookup.ts',
       'sessions/token-revocation.ts',
       'sessions/tokens.ts',
@@ -444,6 +449,7 @@ export const modules: Modules = {
       'identity-providers',
       'identity-providers/upstream',
       'openid/interactions',
+      'openid/device/store.ts',
     ],
     face: [
       'accounts.ts',
@@ -520,11 +526,12 @@ export const modules: Modules = {
       'users/changes/changes.ts',
     ],
   },
+  events: { uses: [], face: ['sample.ts'] },
   dashboard: { uses: ['authz'] },
-  health: { uses: ['sessions/key-ring.ts'] },
+  health: { uses: ['sessions/keys/ring.ts'] },
   console: { uses: [] },
   settings: { uses: [] },
-  seed: { uses: ['audit', 'sessions/key-ring.ts', 'assignments/unattended.ts'] },
+  seed: { uses: ['audit', 'sessions/keys/ring.ts', 'assignments/unattended.ts'] },
   transfer: {
     uses: [
       'audit',
@@ -536,9 +543,42 @@ export const modules: Modules = {
     ],
   },
   demo: {
-    uses: ['audit', 'passwords', 'factors', 'assignments/unattended.ts', 'seed', 'users/lists/page-marks.ts'],
+    uses: [
+      'audit',
+      'passwords',
+      'factors',
+      'assignments/unattended.ts',
+      'seed',
+      'user-attributes',
+      'users/lists/page-marks.ts',
+    ],
   },
-  backup: { uses: ['audit'] },
+  webhooks: { uses: ['audit', 'authz'] },
+  'webhooks/sending': {
+    uses: [
+      'audit',
+      'audit/entry-json.ts',
+      'audit/presentation.ts',
+      'authz',
+      'events',
+      'webhooks/fields.ts',
+      'webhooks/record.ts',
+      'webhooks/refusal.ts',
+      'webhooks/store.ts',
+      'webhooks/vault.ts',
+    ],
+  },
+  'webhooks/deliveries': {
+    uses: [
+      'authz',
+      'webhooks/fields.ts',
+      'webhooks/record.ts',
+      'webhooks/refusal.ts',
+      'webhooks/store.ts',
+      'webhooks/sending/message.ts',
+    ],
+  },
+  backup: { uses: ['audit', 'feed/store.ts'] },
 };
 
 /** The folders of platform/, from the bottom up, and the folders that each may use. */
@@ -551,10 +591,11 @@ export const platform: Record<string, string[]> = {
   'security/password-hashes': [],
   security: ['.', 'security/password-hashes'],
   'security/factors': ['.', 'security'],
-  delivery: [],
+  evidence: [],
+  db: ['.', 'logging'],
+  delivery: ['.', 'logging', 'db'],
   outbound: ['.', 'security'],
   mail: ['.', 'logging', 'delivery'],
-  db: ['.', 'logging'],
   tracing: ['.', 'logging', 'db'],
   http: ['.', 'limits', 'security', 'db'],
   'http/bodies': ['.', 'http'],
@@ -586,8 +627,16 @@ export const platform: Record<string, string[]> = {
   metrics: ['.', 'logging', 'db', 'http', 'http/server'],
 };
 
-/** The parts of the contract that platform/ may import: the shape of answers, but no record. */
-export const contractOfPlatform = ['envelope', 'errors', 'permissions', 'common', 'etags', 'examples'];
+/** The parts of the contract that platform/ may import: the shape of answers, and how a path of hashes leads to its root, but no record. */
+export const contractOfPlatform = [
+  'envelope',
+  'errors',
+  'permissions',
+  'common',
+  'etags',
+  'examples',
+  'inclusion',
+];
 
 const forTests = ['@castellan/testing/**', '@castellan/hardening/**', '@castellan/embedded-postgres/testing'];
 

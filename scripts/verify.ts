@@ -64,6 +64,7 @@ const checks: Step[] = [
   ['generated: OpenAPI', [node, 'scripts/gen/openapi.ts', '--check']],
   ['generated: SDK types', [node, 'scripts/gen/sdk.ts', '--check']],
   ['generated: errors, audit actions', [node, 'scripts/gen/catalogues.ts', '--check']],
+  ['generated: members of events', [node, 'scripts/gen/events.ts', '--check']],
   ['generated: licences', [node, 'scripts/gen/licences.ts', '--check']],
 ];
 const steps: Step[] = [

@@ -6,6 +6,7 @@ import { createOrders } from '../orders.ts';
 const guard = createGuard({
   baseUrl: process.env.CASTELLAN_URL ?? 'http://localhost:8000',
   apiKey: process.env.CASTELLAN_API_KEY ?? '',
+  live: true,
   onUnavailable: (error) => app.log.error(error),
 });
 const orders = createOrders();

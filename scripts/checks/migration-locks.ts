@@ -39,6 +39,9 @@ const preparations: Readonly<Record<string, string>> = {
     alter table audit_logs add column acted_by_id uuid;
     create index audit_logs_acted_by_id_timestamp_id_idx
       on audit_logs (acted_by_id, "timestamp" desc, id desc) where acted_by_id is not null`,
+  '0084-sealed-audit-log': `
+    alter table audit_logs add column position bigint, add column salt uuid;
+    create index audit_logs_position_idx on audit_logs (position) where position is not null`,
 };
 /** Tables that grow with the users. The columns are those of LAST_UNCHECKED that have no default. */
 const fillings: Readonly<Record<string, string>> = {

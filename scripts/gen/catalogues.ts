@@ -1,12 +1,16 @@
 // Writes docs/errors.md and docs/audit-actions.md from the contract, and docs/metrics.md from the definitions of metrics.
 // With --check it only reports stale pages.
 import { readFile, writeFile } from 'node:fs/promises';
+import type { Members } from '../../packages/contract/src/audit/members.ts';
 import {
   auditActionCatalogue,
+  auditActions,
   boundedActions,
   failureActions,
   routineActions,
 } from '../../packages/contract/src/audit.ts';
+import { versionOf } from '../../packages/contract/src/events/catalogue.ts';
+import { marksIn } from '../../packages/contract/src/events/personal.ts';
 import { errorCatalogue } from '../../packages/contract/src/http/errors.ts';
 import { definitions } from '../../packages/server/src/metrics/definitions.ts';
 
@@ -20,10 +24,19 @@ const errorRows = Object.entries(errorCatalogue)
 const failures: ReadonlySet<string> = new Set(failureActions);
 const bounded: ReadonlySet<string> = new Set(boundedActions);
 const routine: ReadonlySet<string> = new Set(routineActions);
-const auditRows = Object.entries(auditActionCatalogue).map(
-  ([action, { text }]) =>
-    `| \`${action}\` | ${failures.has(action) ? 'failure' : 'success'} | ${bounded.has(action) ? '60/minute' : 'all'} | ${routine.has(action) ? 'yes' : ''} | ${cell(text)} |`,
-);
+/** Personal ones in italics, those of `before` and `after` too. */
+const memberNames = (details: Members): string =>
+  [
+    ...new Set(
+      marksIn(details)
+        .filter(([name, mark]) => mark !== null || name in details)
+        .map(([name, mark]) => (mark === null ? `\`${name}\`` : `*\`${name}\`*`)),
+    ),
+  ].join(', ');
+const auditRows = auditActions.map((action) => {
+  const { text, details } = auditActionCatalogue[action];
+  return `| \`${action}\` | ${failures.has(action) ? 'failure' : 'success'} | ${bounded.has(action) ? '60/minute' : 'all'} | ${routine.has(action) ? 'yes' : ''} | ${versionOf(action)} | ${memberNames(details)} | ${cell(text)} |`;
+});
 
 const metricRows = definitions.map(
   ({ name, type, labels = [], help }) =>
@@ -59,10 +72,15 @@ If one user repeats an action marked *60/minute*, 60 entries a minute are writte
 email; without an email, to the network. An entry with \`details.more_left_out\` stands for that many more. The end of
 another user's session is always written. \`routine=exclude\` leaves out the routine ones.
 
-Generated from \`packages/contract/src/audit.ts\` by \`npm run gen\`.
+*Members* are those of \`details\`, personal data in italics, that in \`before\` and \`after\` too: an
+[erasure](administer/leaving.md) replaces it. Every entry of a
+request also has *\`address\`* and \`request_id\`; one of a program has \`key_id\` or \`token_id\`. A member that is added leaves the
+version of an action; another meaning is a new version.
 
-| Action | \`result\` | Written | Routine | Meaning |
-|---|---|---|---|---|
+Generated from \`packages/contract/src/audit\` by \`npm run gen\`.
+
+| Action | \`result\` | Written | Routine | Version | Members | Meaning |
+|---|---|---|---|---|---|---|
 ${auditRows.join('\n')}
 `,
   'docs/metrics.md': `# Metrics

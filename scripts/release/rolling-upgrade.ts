@@ -1,5 +1,6 @@
 // Replaces the instances of one version by those of another, one at a time, and back, under load and on one database: no
-// request may fail. The second version is this one, with one more migration, which expands the schema.
+// request may fail. The second version is this one, with one more migration, which expands the schema. What both versions did
+// must be in the change feed, told to a webhook, and sealed in the audit log.
 //   node scripts/release/rolling-upgrade.ts [--from=<commit>] [--server]     default: the last release, the embedded PostgreSQL
 // Needs a checkout with history. --server: the PostgreSQL of TEST_DATABASE_URL (default: 127.0.0.1:5432).
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,6 +14,7 @@ import { ask, dataOf, startLoad } from '../../deploy/ha/load.ts';
 import { onOwnDatabase } from '../checks/own-database.ts';
 import { tellLastRelease } from './last-release.ts';
 import { layOutVersion } from './version-tree.ts';
+import { judgeAuditLog, startWitnesses, type Witnesses } from './witnesses.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const account = { email: 'admin@example.com', password: 'Vexing#Quartz82Lime' };
@@ -114,11 +116,16 @@ async function rehearse(folder: string, databaseUrl: string, from: string): Prom
   );
   const balancer = await startBalancer();
   const running: Service[] = [];
+  const environment = {
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: join(folder, 'data'),
+    SECRET_KEY: 'a secret key for rolling upgrades, 32 bytes or more',
+  };
+  let witnesses: Witnesses | undefined;
   const launch = async (tree: string): Promise<Service> => {
     const service = await startService(
       {
-        DATABASE_URL: databaseUrl,
-        DATA_DIR: join(folder, 'data'),
+        ...environment,
         PUBLIC_URL: balancer.url,
         RATE_LIMIT_USER: 'off',
         CONCURRENT_SESSION_LIMIT: '0',
@@ -141,7 +148,11 @@ async function rehearse(folder: string, databaseUrl: string, from: string): Prom
       load.begin();
       const next = [];
       for (const old of current) {
-        next.push(await launch(tree));
+        const started = await launch(tree);
+        next.push(started);
+        // From here on, instances of both versions write.
+        if (tree === newer)
+          witnesses ??= await startWitnesses({ url: balancer.url, newer: started.url }, account, load);
         await load.writesAgain(WRITES, 60_000);
         running.splice(running.indexOf(old), 1);
         await old.stop();
@@ -157,9 +168,15 @@ async function rehearse(folder: string, databaseUrl: string, from: string): Prom
       const failed = Object.keys({ ...reads, ...writes }).filter((status) => !/^2\d\d$/.test(status));
       if (failed.length > 0) throw new Error(`requests failed with ${failed.join(', ')}`);
     }
+    // Somebody has to tell of what the earlier version has done since.
+    if (ways.length > 1) await launch(newer);
     await load.stop();
+    process.stdout.write(`${await witnesses?.judge()}\n`);
+    await witnesses?.close();
+    process.stdout.write(`${await judgeAuditLog(newer, environment, load.roles)}\n`);
     if (ways.length === 1) process.stdout.write(`not back: this version contracts the schema of ${from}\n`);
   } finally {
+    await witnesses?.close();
     await Promise.allSettled(running.map((service) => service.stop()));
     await balancer.close();
   }

@@ -10,7 +10,7 @@ const browser = import.meta.resolve('@castellan/testing/e2e/browser');
 const testCpu = import.meta.resolve('./cpu.ts');
 
 const sharing = [
-  'packages/server/test/{access,access-changes,accounts,api-resources,applications,audit,authorization,dashboard,devices,gateways,identity-providers,oauth,openid,passkeys,permission-groups,permissions,records,recovery,requirements,role-groups,roles,second-factors,security,service-accounts,sessions,user-attributes,users,warnings}/**/*.test.ts',
+  'packages/server/test/{access,access-changes,accounts,api-resources,applications,audit,authorization,dashboard,devices,gateways,identity-providers,oauth,openid,passkeys,permission-groups,permissions,records,recovery,requirements,role-groups,roles,second-factors,security,service-accounts,sessions,user-attributes,users,warnings,webhooks}/**/*.test.ts',
   'packages/server/test/http/**/*.test.ts',
   'packages/server/test/{access-tutorial,constraints,idempotency,journey,openapi,passkey-library}.test.ts',
   'packages/server/test/{backup/snapshot,settings/settings,sql/*}.test.ts',
@@ -26,8 +26,8 @@ const sharing = [
   'packages/hardening/test/http/floods/{one-account,refusals,repeats}.test.ts',
   'packages/openapi/src/*.test.ts',
   'packages/sdk/test/{calls,failures,operations,pages,service,service-fetch,session,stand-in,tabs,types}.test.ts',
-  'packages/sdk/test/{factors,guard,testing}/*.test.ts',
-  'packages/testing/src/{openid/issuer,ports,secret-watch}.test.ts',
+  'packages/sdk/test/{factors,guard,testing,webhooks}/*.test.ts',
+  'packages/testing/src/{openid/issuer,ports,records/audit-schemas,secret-watch}.test.ts',
   'scripts/{checks/folders,checks/lock-file,checks/migrations,checks/package-faces,checks/recipes,checks/words,gen/*,hardening,test/files,test/memory}.test.ts',
 ];
 /** Files of those folders that may not share a process. */

@@ -140,6 +140,11 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'List identity providers and switch them off.',
     load: () => import('./commands/api/identity-provider.ts'),
   },
+  webhook: {
+    heading: API,
+    summary: 'Manage webhooks, and see and repeat what they were sent.',
+    load: () => import('./commands/api/events/webhook.ts'),
+  },
   session: {
     heading: API,
     summary: 'List and end live sessions.',
@@ -153,7 +158,7 @@ export const commands: Readonly<Record<string, Entry>> = {
   audit: {
     heading: API,
     summary: 'List, follow and export the audit log.',
-    load: () => import('./commands/api/audit.ts'),
+    load: () => import('./commands/api/events/audit.ts'),
   },
   settings: {
     heading: API,
@@ -164,6 +169,11 @@ export const commands: Readonly<Record<string, Entry>> = {
     heading: API,
     summary: 'List what settings, roles and permissions ask of sign-ins.',
     load: () => import('./commands/api/requirements.ts'),
+  },
+  feed: {
+    heading: API,
+    summary: 'Follow what changes about sessions, tokens, accounts and access.',
+    load: () => import('./commands/api/events/feed.ts'),
   },
   can: {
     heading: API,

@@ -194,6 +194,39 @@ describe('users', () => {
     assert.equal((await cli(['user', 'get', names[1] ?? ''])).code, 3);
   });
 
+  test('--dry-run of a replay says how many events there are, and queues none', async () => {
+    const to = join(folder, 'counted.secret');
+    await ok(
+      'webhook',
+      'create',
+      'Counted',
+      '--endpoint',
+      'http://127.0.0.1:1/',
+      '--event',
+      'role_*',
+      '--to',
+      to,
+    );
+    await ok('role', 'create', 'Counted');
+    const replay = [
+      'webhook',
+      'replay',
+      'Counted',
+      '--from',
+      '2020-01-01T00:00:00Z',
+      '--event',
+      'role_created',
+    ];
+    const [{ count = 0 } = {}] = await service.sql<{ count: number }>(
+      "select count(*)::integer as count from audit_logs where action = 'role_created'",
+    );
+    const sentence = `${count} events would wait to be sent.`;
+    assert.ok((await ok(...replay, '--dry-run')).split('\n').includes(sentence));
+    assert.deepEqual((await json(...replay, '--dry-run')).consequences, [sentence]);
+    assert.deepEqual(await service.sql('select from webhook_replays'), []);
+    await ok('webhook', 'delete', 'Counted', '--yes');
+  });
+
   test('a set that is replaced names what it removes, and asks', async () => {
     const email = await invite();
     await ok('user', 'roles', 'set', email, 'User', 'Manager');
@@ -571,6 +604,13 @@ describe('service accounts, keys, sessions, settings and audit', () => {
       assert.equal((await cli([...set, value])).code, code, value);
     await ok(...set, 'team=');
     assert.deepEqual((await json('user', 'attribute', email)).data, { floor: 3 });
+    const invited = newEmail();
+    const inviting = ['user', 'invite', '--email', invited, '--set'];
+    assert.equal((await cli([...inviting, 'nowhere=1'])).code, 3);
+    assert.equal((await cli([...inviting, 'floor=1', '--from', '-'])).code, 2);
+    await ok(...inviting, 'floor=7', '--set', 'team=new');
+    assert.deepEqual((await json('user', 'attribute', invited)).data, { floor: 7, team: 'new' });
+    await ok('user', 'withdraw-invitation', invited, '--yes');
     assert.notEqual((await cli(['user-attribute', 'delete', 'floor', '--yes'])).code, 0);
     await ok('user-attribute', 'delete', 'floor', '--force', '--yes');
     await ok('user-attribute', 'delete', 'team', '--yes');
@@ -632,6 +672,35 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     assert.equal((await cli(['token', 'revoke', 'Laptop', '--user', person.email, '--yes'])).code, 3);
   });
 
+  test('the feed is followed, and a wrong cursor or caller is refused', async () => {
+    const { key } = await addServiceAccount(service, { permissions: ['access.watch'] });
+    const { id } = await addPerson(service);
+    let isOver = false;
+    const changes = (async () => {
+      for (let turn = 0; !isOver; turn += 1) {
+        await service.sql('update users set first_name = $2 where id = $1', [id, `Name ${turn}`]);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    })();
+    const tailed = await cli(['feed', 'tail', '--count', '2'], { CASTELLAN_API_KEY: key }).finally(() => {
+      isOver = true;
+    });
+    await changes;
+    assert.equal(tailed.code, 0, tailed.error);
+    const lines = tailed.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.ok(
+      lines.some((line) => line.type === 'user' && line.id === id),
+      tailed.out,
+    );
+    assert.equal((await cli(['feed', 'tail', '--count', '0'], { CASTELLAN_API_KEY: key })).code, 2);
+    assert.equal((await cli(['feed', 'tail', '--after', 'x'], { CASTELLAN_API_KEY: key })).code, 1);
+    const other = await addServiceAccount(service);
+    assert.notEqual((await cli(['feed', 'tail'], { CASTELLAN_API_KEY: other.key })).code, 0);
+  });
+
   test('settings and the audit log are read', async () => {
     assert.match(await ok('settings', 'list', '--changed'), /^SECRET_KEY +\(not shown\) +environment$/m);
     const email = await invite();
@@ -645,6 +714,35 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     );
     assert.equal(code, 0);
     assert.match(out, /^id,actor_id,/);
+  });
+
+  test('the signed head of the audit log is printed as it is, also an earlier one', async () => {
+    await service.service.deps.sealer.run();
+    await service.sql(
+      "insert into audit_logs (id, action, resource_type) values (gen_random_uuid(), 'role_created', 'role')",
+    );
+    await service.service.deps.sealer.run();
+    const head = await ok('audit', 'head');
+    const sent = await fetch(`${service.url}/api/v1/audit-logs/head`, {
+      headers: { authorization: `Bearer ${admin.key}` },
+    });
+    assert.equal(`${head}\n`, await sent.text());
+    const [origin, , root] = head.split('\n');
+    const [first, size, earlier] = (await ok('audit', 'head', '--size', '1')).split('\n');
+    assert.deepEqual([first, size], [origin, '1']);
+    assert.notEqual(earlier, root);
+    assert.equal((await cli(['audit', 'head', '--size', '0'])).code, 2);
+    const refused = await cli(['audit', 'head', '--size', '1000000']);
+    assert.match(refused.error, /larger than the log/);
+  });
+
+  test('the export with evidence is what is verified', async () => {
+    await service.service.deps.sealer.run();
+    const { code, out } = await castellan(['audit', 'export', '--evidence'], environment);
+    assert.equal(code, 0);
+    assert.match(out, /^\{"line":"log"[\s\S]*\n\{"line":"head"[^\n]*\}\n$/);
+    const refused = await cli(['audit', 'export', '--evidence', '--action', 'user_created']);
+    assert.match(refused.error, /leave out the filters/);
   });
 
   test('an export of the audit log in CSV begins with a byte order mark where that is asked for', async () => {

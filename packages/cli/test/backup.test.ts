@@ -30,11 +30,13 @@ let folder: string;
 let client: TestClient;
 let link: string;
 let apiKey: string;
+/** Of attributes, with what COPY and JSON have to escape. */
+const values = { badge: 'B-\\ 7"', prefs: { 'a\tb': [1, null, 'ü\\n'], dark: false } };
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'castellan-backup-'));
   await chmod(folder, 0o755);
-  service = await startTestService({ after: (hook) => void cleanups.push(hook) });
+  service = await startTestService({ after: (hook) => void cleanups.push(hook) }, { AUDIT_SEALING: 'off' });
   const user = await createVerifiedUser(service, { email: 'ada@example.com' });
   // What COPY has to escape.
   await service.sql('update users set first_name = $1 where id = $2', ['A\tb\\n "c"\nd', user.id]);
@@ -43,6 +45,13 @@ before(async () => {
   const admin = await signIn(service, ADMIN);
   const made = await admin.post('/api/v1/applications', { client_id: 'grafana', name: 'Grafana' });
   assert.equal(made.status, 201, made.text);
+  for (const attribute of [
+    { name: 'badge', label: 'Badge', type: 'string', unique: true, searchable: true },
+    { name: 'prefs', label: 'Preferences', type: 'json', self: 'write' },
+  ])
+    assert.equal((await admin.post('/api/v1/user-attributes', attribute)).status, 201);
+  const given = await admin.patch(`/api/v1/users/${user.id}/attributes`, values);
+  assert.equal(given.status, 200, given.text);
   apiKey = (await addServiceAccount(service, { permissions: ['access.check'] })).key;
   // A row of an identity column, whose sequence has to go on after it.
   await service.sql(
@@ -71,7 +80,7 @@ async function rowsOf(url: string): Promise<Record<string, string>> {
   const tables = await run<{ name: string }>(
     url,
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
-       and relname not in ('authz_version', 'authz_changes', 'rate_limits', 'used_proofs', 'schema_migrations',
+       and relname not in ('audit_log_head', 'authz_version', 'authz_changes', 'feed_state', 'rate_limits', 'used_proofs', 'schema_migrations',
          'job_schedule')
      order by 1`,
   );
@@ -87,7 +96,7 @@ async function rowsOf(url: string): Promise<Record<string, string>> {
   return digests;
 }
 
-/** What holds rows together: constraints, indexes, triggers, sequences. */
+/** What holds rows together: constraints, indexes, triggers, sequences. A restore writes an audit entry. */
 const schemaOf = (url: string): Promise<{ what: string }[]> =>
   run(
     url,
@@ -95,7 +104,8 @@ const schemaOf = (url: string): Promise<{ what: string }[]> =>
        from pg_constraint where connamespace = 'public'::regnamespace and contype <> 'n'
      union all select indexdef from pg_indexes where schemaname = 'public'
      union all select tgrelid::regclass || ' ' || tgname || ' ' || tgenabled::text from pg_trigger where not tgisinternal
-     union all select sequencename || ' ' || coalesce(last_value, 0) from pg_sequences where schemaname = 'public'
+     union all select sequencename || ' ' || coalesce(last_value, 0) from pg_sequences
+       where schemaname = 'public' and sequencename <> 'audit_logs_position_seq'
      order by 1`,
   );
 
@@ -104,7 +114,10 @@ test('moved to the embedded database and back, with its sessions, the database i
   const out = await succeed(['backup', '--to', first], environment());
   assert.match(out, /^Backed up PostgreSQL at .+ as of \S+Z: \d+ tables, \d+ rows, in .+ s\.\n/);
   assert.match(out, /first\.backup: .+ kB, not encrypted\. It has the password hashes/);
-  assert.match(out, /It does not have the SECRET_KEY .+ and the rows of: rate_limits, used_proofs\.\n$/);
+  assert.match(
+    out,
+    /It does not have the SECRET_KEY .+ and the rows of: feed_log, feed_queue, feed_state, rate_limits, used_proofs\.\n$/,
+  );
   assert.equal((await stat(first)).mode & 0o777, 0o600);
   assert.deepEqual(
     (await readdir(folder)).filter((name) => name.includes('partial')),
@@ -130,6 +143,9 @@ test('moved to the embedded database and back, with its sessions, the database i
     [(await service.sql<{ stamp: string }>('select stamp from authz_version'))[0]?.stamp],
   );
   assert.deepEqual(stamps, { differ: true, changes: 0 });
+  const [head] = await run<{ is_restored: boolean }>(url, 'select is_restored from audit_log_head');
+  // The sealed audit log goes on in a new log.
+  assert.deepEqual(head, { is_restored: true });
 
   // The next session end takes the next number, and triggers count again.
   const [next] = await run<{ id: string }>(
@@ -214,6 +230,18 @@ test('restored with the defaults, passwords work, and no session, token or link 
     const anew = createClient(base);
     assert.equal((await anew.login({ email: 'ada@example.com', password: PASSWORD })).status, 200);
     assert.equal((await anew.get('/api/v1/users/me')).status, 200);
+    assert.deepEqual((await anew.get('/api/v1/users/me/attributes')).body.data, { prefs: values.prefs });
+    const admin = createClient(base);
+    assert.equal((await admin.login(ADMIN)).status, 200);
+    const found = await admin.get(
+      `/api/v1/users?attribute.badge=${encodeURIComponent(values.badge)}&include=attributes`,
+    );
+    assert.deepEqual(found.body.data.items[0]?.attributes, values, found.text);
+    const [other] = (await admin.get('/api/v1/users?email=admin@example.com')).body.data.items;
+    const taken = await admin.patch(`/api/v1/users/${other.id}/attributes`, {
+      badge: values.badge.toLowerCase(),
+    });
+    assert.equal(taken.body.code, 'user_attribute_taken', 'what is unique stays so');
     // The start has made keys for the application that the backup has.
     assert.deepEqual(await run(url, 'select alg from application_keys order by alg'), [
       { alg: 'ES256' },

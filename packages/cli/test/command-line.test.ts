@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '@castellan/embedded-postgres/testing';
 import { settingDefinitions } from '@castellan/server/settings';
+import { makeCertificate } from '@castellan/testing/http/certificate';
 import { castellan, program } from './castellan.ts';
 
 test('help lists every command, and help for a command shows its options', async () => {
@@ -153,6 +154,34 @@ test('check-config refuses a logo or an accent colour that cannot be used, as th
   const logo = await castellan(['check-config'], { LOGO_FILE: '/dev/null' });
   assert.deepEqual([logo.code, logo.out], [1, '']);
   assert.match(logo.err, /LOGO_FILE \(\/dev\/null\) cannot be read \(it is not a file\); correct the path/);
+});
+
+test('check-config opens the certificate and the file of leaked passwords, and says what is wrong with both', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+    return join(folder, name);
+  };
+  const [pair, other] = [makeCertificate('localhost'), makeCertificate('localhost')];
+  const TLS_CERT_FILE = file('cert.pem', pair.cert);
+  const TLS_KEY_FILE = file('key.pem', pair.key);
+  const PASSWORD_BREACH_FILE = file('leaked.txt', `${'0'.repeat(40)}:1\n`);
+  const right = { TLS_CERT_FILE, TLS_KEY_FILE, PASSWORD_BREACH_FILE };
+  const fits = await castellan(['check-config'], right);
+  assert.equal(fits.code, 0, fits.err);
+  const wrong = await castellan(['check-config'], {
+    TLS_CERT_FILE,
+    TLS_KEY_FILE: file('other.pem', other.key),
+    PASSWORD_BREACH_FILE: join(folder, 'none.txt'),
+  });
+  assert.deepEqual([wrong.code, wrong.out], [1, '']);
+  assert.match(
+    wrong.err,
+    /2 settings are wrong:\n {2}TLS_KEY_FILE \(.+other\.pem\) is not the key of .+\n {2}PASSWORD_BREACH_FILE \(.+none\.txt\) does not exist/,
+  );
+  chmodSync(TLS_KEY_FILE, 0o644);
+  const open = await castellan(['check-config'], right);
+  assert.match(open.out, /^warning: TLS_KEY_FILE .+ can be read by every user/m);
 });
 
 test('an unreachable database server causes one line of output and exit code 1', async () => {

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { KEY_SPREAD_SECONDS } from '@castellan/server/modules/sessions/key-ring';
+import { KEY_SPREAD_SECONDS } from '@castellan/server/modules/sessions/keys/ring';
 import { createClient } from '@castellan/testing/client';
 import {
   ADMIN,

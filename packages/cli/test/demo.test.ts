@@ -104,6 +104,16 @@ test('the running service shows a whole company, and nobody of it can sign in', 
     const { body } = await admin.get(`/api/v1/users?status=${status}`);
     assert.ok(body.data.total > 0, status);
   }
+  const { body: berliners } = await admin.get('/api/v1/users?attribute.location=Berlin&include=attributes');
+  assert.ok(berliners.data.total > 5, 'people with a value of a searchable attribute');
+  const [{ attributes: values }] = berliners.data.items;
+  const { body: numbered } = await admin.get(
+    `/api/v1/users?attribute.employee_number=${values.employee_number}&include=attributes`,
+  );
+  assert.deepEqual(
+    numbered.data.items.map((one: { attributes: unknown }) => one.attributes),
+    [values],
+  );
   const [agent] = await service.sql<{ id: string }>(
     `select user_id as id from user_roles ur join roles r on r.id = ur.role_id where r.name = 'Support agent' limit 1`,
   );
@@ -190,6 +200,12 @@ for (const [what, statement, named] of [
     `insert into service_accounts (id, name) values (gen_random_uuid(), 'robot')`,
     '1 service account',
   ],
+  [
+    'a declared attribute',
+    `insert into user_attributes (id, name, label, description, type, "unique", searchable, self, required, claims, sensitive)
+     values (gen_random_uuid(), 'team', 'Team', '', 'date', false, false, 'none', false, false, false)`,
+    '1 user attribute',
+  ],
 ] as const)
   test(`a database with ${what} is refused and not changed`, async (t) => {
     const service = await startTestService(t);
@@ -210,7 +226,7 @@ test('a second run is refused', async (t) => {
   assert.equal(code, 1);
   assert.match(
     err,
-    /it has 5 users, 15 roles, 12 role groups, 51 permissions, 21 permission groups, 5 service accounts/,
+    /it has 5 users, 15 roles, 12 role groups, 51 permissions, 21 permission groups, 5 service accounts, 6 user attributes/,
   );
 });
 

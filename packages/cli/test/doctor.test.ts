@@ -86,6 +86,26 @@ test('a service in order: everything is looked at, and nothing is bad', async ()
   assert.deepEqual(await rows(), before);
 });
 
+test('a role Service from before the feed is told', async (t) => {
+  const taken = await service.sql<{ role_id: string; permission_id: string }>(
+    `delete from role_permissions h using roles r, permissions p
+     where r.id = h.role_id and r.name = 'Service' and p.id = h.permission_id and p.name = 'access.watch'
+     returning h.role_id, h.permission_id`,
+  );
+  assert.equal(taken.length, 1);
+  t.after(() =>
+    service.sql('insert into role_permissions (role_id, permission_id) values ($1, $2)', [
+      taken[0]?.role_id,
+      taken[0]?.permission_id,
+    ]),
+  );
+  const { has, code } = await doctor();
+  has('warn', /^the role Service lacks access\.watch/);
+  assert.equal(code, 0);
+  const off = await doctor({ FEED: 'off' });
+  assert.ok(!off.text.includes('access.watch'));
+});
+
 test('passkeys of another domain are counted', async (t) => {
   const passkeyId = '0192f0c1-7b5e-7c3a-9f64-3d1f0a8be210';
   await service.sql(

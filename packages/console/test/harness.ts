@@ -33,7 +33,19 @@ export async function exampleRecords({ service }: Console): Promise<(path: strin
   });
   assert.equal(status, 201, JSON.stringify(body));
   const provider = await addProvider(service, { name: 'Example' });
-  const ids = { roles: role?.id ?? '', applications: body.data.id, 'identity-providers': provider.id };
+  // Told of what does not happen in tests, so that nothing is sent.
+  const webhook = await admin.post('/api/v1/webhooks', {
+    name: 'Example',
+    url: 'https://hooks.example.com/events',
+    events: ['database_restored'],
+  });
+  assert.equal(webhook.status, 201, webhook.text);
+  const ids = {
+    roles: role?.id ?? '',
+    applications: body.data.id,
+    'identity-providers': provider.id,
+    webhooks: webhook.body.data.id,
+  };
   return (path) =>
     Object.entries(ids).reduce((now, [kind, id]) => now.replace(`/${kind}/:id`, `/${kind}/${id}`), path);
 }

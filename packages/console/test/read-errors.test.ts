@@ -15,6 +15,7 @@ const files = globSync('**/*.{ts,tsx}', { cwd: root })
 const exceptions: Readonly<Record<string, string>> = {
   'components/permissions/MissingPermission.tsx useRolesWith': 'It says whom to ask instead.',
   'pages/access/Holders.tsx usePermissionNames': 'The picker on the page shows it.',
+  'pages/audit/Audit.tsx useAuditLog': 'The timeline shows it.',
   'pages/audit/Chips.tsx usePerson': 'The picker of the filter shows it.',
   'pages/identity-providers/record/SettingsTab.tsx useQuery': 'Roles are shown by their ids.',
   'pages/identity-providers/record/SettingsTab.tsx useRoleNames': 'Roles are shown by their ids.',

@@ -240,9 +240,9 @@ export const IntrospectionRequest = Type.Object(
     token,
     token_type_hint,
     include: Type.Optional(
-      Type.Enum(['permissions', 'attributes', 'permissions attributes'], {
+      Type.Enum(['permissions', 'attributes', 'permissions attributes', 'permissions live'], {
         description:
-          '`permissions` adds `roles` and `permissions` to the response. `attributes` adds the attributes of the user that tokens may tell, under their names; for a token of an application, if it has the scope `profile`.',
+          '`permissions` adds `roles` and `permissions` to the response. `attributes` adds the attributes of the user that tokens may tell, under their names; for a token of an application, if it has the scope `profile`. `live` adds `fresh_for`, `role_ids` and `kid`, for callers that keep the answer and follow `/api/v1/access/feed`.',
       }),
     ),
     ...clientFields,
@@ -334,6 +334,23 @@ export const Introspection = Type.Object(
             'What the user of the token holds and may use only after they have proved more, sorted by name. Absent if there is nothing.',
         },
       ),
+    ),
+    fresh_for: Type.Optional(
+      Type.Integer({
+        description:
+          'With `live`: for how many seconds nothing in this answer changes by time alone, at most a day. Absent if the answer must not be kept: the feed does not tell every change of it.',
+        examples: [1_740],
+      }),
+    ),
+    role_ids: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'With `fresh_for`: the ids of the roles on which the answer stands, sorted.',
+      }),
+    ),
+    kid: Type.Optional(
+      Type.String({
+        description: 'With `fresh_for`: the signing key of the token. Absent for an API key.',
+      }),
     ),
   },
   {

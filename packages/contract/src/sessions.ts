@@ -160,7 +160,8 @@ export const DeviceParams = Type.Object({ device_id: Uuid });
 
 /** Longest time that somebody acts as somebody else, and the default, in minutes. */
 export const MAX_ACTING_MINUTES = 60;
-const ACTING_MINUTES = 15;
+/** Where the body says nothing. */
+export const ACTING_MINUTES = 15;
 
 export const ActAsBody = Type.Object(
   {
@@ -169,7 +170,9 @@ export const ActAsBody = Type.Object(
       maxLength: 500,
       description: 'Why, for the audit log.',
     }),
-    minutes: Type.Integer({ minimum: 1, maximum: MAX_ACTING_MINUTES, default: ACTING_MINUTES }),
+    minutes: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: MAX_ACTING_MINUTES, default: ACTING_MINUTES }),
+    ),
   },
   { title: 'ActAsBody', examples: [{ reason: 'Ticket 4711: the invoice page stays empty.', minutes: 15 }] },
 );

@@ -2,6 +2,7 @@
 export type { Conventions, ImpliedErrors } from './conventions.ts';
 export { completeDocument, type Draft, FACTS, isDraft } from './document.ts';
 export type { FailureShape, RouteFacts } from './route-facts.ts';
+export { createSampler } from './samples.ts';
 export { answersOf } from './shared-answers.ts';
 export {
   type Answer,

@@ -41,7 +41,7 @@ function answersList(answer: JsonSchema | undefined): boolean {
   return data?.type === 'array' || 'items' in (data?.properties ?? {});
 }
 
-const singular = (word: string): string => word.replace(/s$/, '');
+const singular = (word: string): string => word.replace(/ies$/, 'y').replace(/s$/, '');
 
 const camelCase = (words: string[]): string =>
   words

@@ -153,7 +153,7 @@ export type AccountRequirement = {
 export type ActAsBody = {
   /** Why, for the audit log. */
   reason: string;
-  minutes: number;
+  minutes?: number;
 };
 
 export type ActingToken = {
@@ -415,6 +415,7 @@ export type AuditLogPage = {
     /** There may be more than `count`. */
     is_lower_bound: boolean;
   };
+  sealing?: Sealing;
   message: string;
 };
 
@@ -552,6 +553,28 @@ export type AvailableFactors = {
 
 export type BackchannelLogoutRequest = {
   logout_token: string;
+};
+
+/** Entries of earlier releases, which have no position, by id. */
+export type BeforeSealingSeal = {
+  kind: 'before_sealing';
+  from: string;
+  to: string;
+  /** Its place in the log, from 0. */
+  number: number;
+  partition: string | null;
+  /** Ranges of positions that no entry had yet when the seal was made. */
+  missing: number[][];
+  /** Positions that were missing in an earlier seal and are sealed here. */
+  late: number[];
+  /** Ranges of positions that were missing for an hour: no entry may ever have them. */
+  void: number[][];
+  /** The entries, each a leaf, by position or id. */
+  count: number;
+  /** SHA-256, in base64. */
+  root: string;
+  /** ISO 8601, UTC. */
+  at: string;
 };
 
 export type BulkCreateRoleGroups =
@@ -780,6 +803,28 @@ export type Consent = {
 export type ConsentedPermission = {
   name: string;
   description: string;
+};
+
+export type ConsistencyProof = {
+  /** As in RFC 6962, 2.1.2. */
+  proof: string[];
+  to: number;
+};
+
+/** This log continues another one, of which the database has `size` seals. `known_size`: how many an instance had seen. */
+export type ContinuesSeal = {
+  number: 0;
+  kind: 'continues';
+  origin: string;
+  size: number;
+  /** SHA-256, in base64. */
+  root: string;
+  known_size: number;
+  /** SHA-256, in base64. */
+  known_root: string;
+  reason: 'restored' | 'other_history' | 'key_lost';
+  /** ISO 8601, UTC. */
+  at: string;
 };
 
 export type CreateApiKey = {
@@ -1058,6 +1103,45 @@ export type CreateUserAttribute = {
   sensitive?: boolean;
 };
 
+export type CreateWebhook = {
+  /** Types of events: `*` for all, a type, or the beginning of some and `*`, such as `user_*`. See `GET /api/v1/webhooks/events`. */
+  events: string[];
+  /** Only events about records of these types, such as `user`. Null: of every type. Default: null. */
+  resource_types?:
+    | (
+        | 'security_event'
+        | 'user'
+        | 'user_attribute'
+        | 'webhook'
+        | 'role'
+        | 'role_group'
+        | 'permission'
+        | 'permission_group'
+        | 'service_account'
+        | 'application'
+        | 'api_resource'
+        | 'identity_provider'
+        | 'access'
+        | 'audit_log'
+        | 'signing_key'
+        | 'database'
+      )[]
+    | null;
+  /** `failure`: only what was refused or went wrong. Default: `all`. */
+  results?: 'all' | 'failure';
+  /** Whether events contain names, email addresses, network addresses and user agents. Without them, events name people by their ids. Default: false. */
+  personal?: boolean;
+  /** 1 to 100 characters. */
+  name: string;
+  /** Where events are sent, by POST: an https address of at most 2,000 characters, without user name, password and fragment. http is for this machine and for addresses of private networks. */
+  url: string;
+};
+
+export type CreateWebhookSecret = {
+  /** How long the present secrets sign besides the new one. 0 ends them at once, which is for a secret that others know. */
+  overlap_seconds?: number;
+};
+
 export type CsrfToken = {
   csrf_token: string;
 };
@@ -1095,6 +1179,8 @@ export type Decision = {
     acr_values?: string;
     /** With `step_up_required`: at most how many seconds ago. */
     max_age?: number;
+    /** With the header `Prefer: live`: for how many seconds the decision does not change by time alone, at most a day. For callers that keep it and follow `/api/v1/access/feed`. Absent unless the subject is named by its id. */
+    fresh_for?: number;
     /** Instead of the reason: why this item of a request could not be evaluated. */
     error?: {
       status: number;
@@ -1221,6 +1307,69 @@ export type EndedApiKey = {
   descendants: number;
 };
 
+/** Entries from one position to another. Null: none but late ones. */
+export type EntriesSeal = {
+  kind: 'entries';
+  from: number | null;
+  to: number | null;
+  /** Its place in the log, from 0. */
+  number: number;
+  partition: string | null;
+  /** Ranges of positions that no entry had yet when the seal was made. */
+  missing: number[][];
+  /** Positions that were missing in an earlier seal and are sealed here. */
+  late: number[];
+  /** Ranges of positions that were missing for an hour: no entry may ever have them. */
+  void: number[][];
+  /** The entries, each a leaf, by position or id. */
+  count: number;
+  /** SHA-256, in base64. */
+  root: string;
+  /** ISO 8601, UTC. */
+  at: string;
+};
+
+export type EntryProof = {
+  entry: {
+    id: string;
+    position: number | null;
+    /** ISO 8601, UTC, with microseconds. */
+    timestamp: string;
+    action: string;
+    actor_type: string | null;
+    actor_id: string | null;
+    acted_by_id: string | null;
+    resource_type: string;
+    resource_id: string;
+    details: Record<string, unknown>;
+    /** SHA-256, in base64. */
+    personal_hash: string;
+    personal: PersonalPart | null;
+  };
+  salt: string | null;
+  seal: EntriesSeal | BeforeSealingSeal;
+  /** The place of the entry among the leaves of the seal, from 0. */
+  index: number;
+  /** From the entry to the root of the seal (RFC 6962, 2.1.1). */
+  path: string[];
+  /** The place of the seal among the leaves of the log. */
+  log_index: number;
+  /** From the seal to the root of the checkpoint. */
+  log_path: string[];
+  /** The signed head of the log. */
+  checkpoint: string;
+};
+
+export type EntrySeal = {
+  id: string;
+  /** `waiting`: new entries are sealed within some ten seconds, those of earlier releases one after the other. `inserted`: seals have passed its place in the log without it. */
+  state: 'sealed' | 'waiting' | 'inserted';
+  log: string | null;
+  seal: number | null;
+  /** Its personal data was erased. Its seal still verifies. */
+  is_erased: boolean;
+};
+
 export type Erased = {
   user_id: string;
   /** How many roles the account had. */
@@ -1251,6 +1400,8 @@ export type Error = {
     slug: string;
     name: string;
   };
+  /** With `user_attribute_in_use`: how many users have values that stand in the way. */
+  users?: number;
   /** With 412: the current record. */
   current?: Record<string, unknown>;
 };
@@ -1298,6 +1449,187 @@ export type Evaluations = {
     /** Default: `execute_all`. The other two end with the deciding evaluation. */
     evaluations_semantic?: 'execute_all' | 'deny_on_first_deny' | 'permit_on_first_permit';
   };
+};
+
+export type EventDescription = {
+  /** An audit action, or what no entry records. */
+  type:
+    | 'login_succeeded'
+    | 'login_failed'
+    | 'account_locked'
+    | 'account_unlocked'
+    | 'new_device_sign_in'
+    | 'device_trusted'
+    | 'device_forgotten'
+    | 'step_up_succeeded'
+    | 'step_up_failed'
+    | 'second_factor_requested'
+    | 'second_factor_failed'
+    | 'second_factor_locked'
+    | 'second_factor_unlocked'
+    | 'totp_enrolled'
+    | 'totp_removed'
+    | 'totp_suspended'
+    | 'passkey_added'
+    | 'passkey_renamed'
+    | 'passkey_removed'
+    | 'passkey_backup_changed'
+    | 'passkey_counter_regressed'
+    | 'second_factor_reset'
+    | 'recovery_link_used'
+    | 'recovery_codes_created'
+    | 'recovery_code_used'
+    | 'step_up_required'
+    | 'role_authentication_changed'
+    | 'permission_authentication_changed'
+    | 'user_registered'
+    | 'registration_refused'
+    | 'email_verified'
+    | 'registration_declined'
+    | 'verification_refused'
+    | 'verification_email_sent'
+    | 'password_reset_requested'
+    | 'email_change_requested'
+    | 'email_changed'
+    | 'email_change_reverted'
+    | 'password_changed'
+    | 'password_reset'
+    | 'password_set_by_admin'
+    | 'password_refused'
+    | 'user_profile_updated'
+    | 'self_deletion_requested'
+    | 'self_deletion_undone'
+    | 'data_exported'
+    | 'unverified_account_deleted'
+    | 'identity_connected'
+    | 'identity_disconnected'
+    | 'session_refreshed'
+    | 'refresh_failed'
+    | 'refresh_origin_network_mismatch'
+    | 'refresh_token_reuse'
+    | 'session_revoked'
+    | 'logout'
+    | 'act_as_started'
+    | 'act_as_ended'
+    | 'logout_all'
+    | 'permission_denied'
+    | 'csrf_refused'
+    | 'rate_limited'
+    | 'users_imported'
+    | 'users_exported'
+    | 'user_created'
+    | 'user_invited'
+    | 'invitation_sent'
+    | 'invitation_accepted'
+    | 'invitation_withdrawn'
+    | 'user_updated'
+    | 'user_attributes_updated'
+    | 'user_erased'
+    | 'user_deleted'
+    | 'user_roles_changed'
+    | 'user_attribute_created'
+    | 'user_attribute_updated'
+    | 'user_attribute_deleted'
+    | 'role_created'
+    | 'role_updated'
+    | 'role_deleted'
+    | 'role_permissions_changed'
+    | 'access_previewed'
+    | 'role_group_created'
+    | 'role_group_updated'
+    | 'role_group_moved'
+    | 'role_group_deleted'
+    | 'role_group_cloned'
+    | 'role_group_roles_changed'
+    | 'role_groups_synced'
+    | 'permission_group_created'
+    | 'permission_group_updated'
+    | 'permission_group_moved'
+    | 'permission_group_deleted'
+    | 'permission_created'
+    | 'permission_deleted'
+    | 'permission_renamed'
+    | 'service_account_created'
+    | 'service_account_updated'
+    | 'service_account_roles_changed'
+    | 'service_account_deleted'
+    | 'personal_token_created'
+    | 'personal_token_ended'
+    | 'personal_token_refused'
+    | 'api_key_created'
+    | 'api_key_rotated'
+    | 'api_key_revoked'
+    | 'api_key_refused'
+    | 'client_token_issued'
+    | 'feed_opened'
+    | 'access_token_revoked'
+    | 'application_created'
+    | 'application_updated'
+    | 'application_deleted'
+    | 'application_secret_created'
+    | 'application_secret_revoked'
+    | 'api_resource_created'
+    | 'api_resource_updated'
+    | 'api_resource_deleted'
+    | 'application_authentication_failed'
+    | 'application_sign_in'
+    | 'application_sign_in_refused'
+    | 'consent_given'
+    | 'consent_withdrawn'
+    | 'device_sign_in_allowed'
+    | 'device_sign_in_denied'
+    | 'application_tokens_refreshed'
+    | 'authorization_code_reuse'
+    | 'application_refresh_token_reuse'
+    | 'application_access_ended'
+    | 'logout_notice_failed'
+    | 'identity_provider_created'
+    | 'identity_provider_updated'
+    | 'identity_provider_deleted'
+    | 'provider_sign_in_failed'
+    | 'webhook_created'
+    | 'webhook_updated'
+    | 'webhook_deleted'
+    | 'webhook_secret_created'
+    | 'webhook_paused'
+    | 'webhook_resumed'
+    | 'webhook_replayed'
+    | 'webhook_tested'
+    | 'signing_key_rotated'
+    | 'signing_key_revoked'
+    | 'signing_keys_reset'
+    | 'audit_log_forked'
+    | 'audit_key_rotated'
+    | 'database_restored'
+    | 'audit_log_sealed';
+  /** Of the meaning of the members. They are only ever added within a version; another meaning is a new one. */
+  version: number;
+  description: string;
+  /** As `results` of a webhook names it. */
+  result: 'success' | 'failure';
+  /** The types of records that it can be about. */
+  resource_types: (
+    | 'security_event'
+    | 'user'
+    | 'user_attribute'
+    | 'webhook'
+    | 'role'
+    | 'role_group'
+    | 'permission'
+    | 'permission_group'
+    | 'service_account'
+    | 'application'
+    | 'api_resource'
+    | 'identity_provider'
+    | 'access'
+    | 'audit_log'
+    | 'signing_key'
+    | 'database'
+  )[];
+  /** JSON Schema (2020-12) of the whole event. `x-personal` marks the members that only endpoints with `personal` get. */
+  schema: Record<string, unknown>;
+  /** An event as an endpoint with `personal` gets it. */
+  sample: Record<string, unknown>;
 };
 
 export type Explain = {
@@ -1372,6 +1704,29 @@ export type FactorsReset = {
   recovery_url?: string;
   /** ISO 8601, UTC. */
   expires_at: string;
+};
+
+export type FeedChange = {
+  /** `session`, `token` (`id`: its `jti`), `user`, `service_account`, `signing_key` (`id`: its `kid`), `graph` (roles and permissions; `id`: its new stamp) or `everything` (`id`: `*`). Treat a type that you do not know as `everything`. */
+  type: string;
+  id: string;
+  /** Only with `graph`: the ids of the roles that changed; null: all, or more than 1,000. */
+  role_ids?: string[] | null;
+  /** Only with `graph`: the ids of the permissions that changed; null: all, or more than 1,000. */
+  permission_ids?: string[] | null;
+};
+
+export type FeedPage = {
+  /** False: changes before `cursor` may be missing, so forget everything that you keep. */
+  resumed: boolean;
+  /** False: changes may be missing until it is true; until then, keep nothing. */
+  live: boolean;
+  /** Up to when the answer is complete: milliseconds from the arrival of this request, by the clock of the service; negative if before it. */
+  at: number;
+  changes: FeedChange[];
+  cursor: string;
+  /** Whether more changes can be read at once. */
+  more: boolean;
 };
 
 export type FieldError = {
@@ -1638,14 +1993,20 @@ export type Introspection = {
     /** At most how many seconds ago. */
     max_age?: number;
   }[];
+  /** With `live`: for how many seconds nothing in this answer changes by time alone, at most a day. Absent if the answer must not be kept: the feed does not tell every change of it. */
+  fresh_for?: number;
+  /** With `fresh_for`: the ids of the roles on which the answer stands, sorted. */
+  role_ids?: string[];
+  /** With `fresh_for`: the signing key of the token. Absent for an API key. */
+  kid?: string;
 };
 
 export type IntrospectionRequest = {
   token: string;
   /** Ignored. */
   token_type_hint?: string;
-  /** `permissions` adds `roles` and `permissions` to the response. `attributes` adds the attributes of the user that tokens may tell, under their names; for a token of an application, if it has the scope `profile`. */
-  include?: 'permissions' | 'attributes' | 'permissions attributes';
+  /** `permissions` adds `roles` and `permissions` to the response. `attributes` adds the attributes of the user that tokens may tell, under their names; for a token of an application, if it has the scope `profile`. `live` adds `fresh_for`, `role_ids` and `kid`, for callers that keep the answer and follow `/api/v1/access/feed`. */
+  include?: 'permissions' | 'attributes' | 'permissions attributes' | 'permissions live';
   /** Id of the service account, or client_id of the application, unless the Authorization header has it. */
   client_id?: string;
   /** An API key of the service account, or a secret of the application, unless the Authorization header has it. */
@@ -1718,6 +2079,16 @@ export type JsonWebKeySet = {
         use: 'sig';
         alg: 'ES256';
       }[];
+};
+
+/** Another key signs from here on. The checkpoint of this size has the signatures of both. */
+export type KeySeal = {
+  number: number;
+  kind: 'key';
+  old_key: string;
+  new_key: string;
+  /** ISO 8601, UTC. */
+  at: string;
 };
 
 export type LinkState = {
@@ -2054,6 +2425,69 @@ export type NewPersonalToken = {
   token: string;
 };
 
+export type NewWebhook = {
+  id: string;
+  name: string;
+  url: string;
+  /** Types of events: `*` for all, a type, or the beginning of some and `*`, such as `user_*`. See `GET /api/v1/webhooks/events`. */
+  events: string[];
+  /** Only events about records of these types, such as `user`. Null: of every type. Default: null. */
+  resource_types:
+    | (
+        | 'security_event'
+        | 'user'
+        | 'user_attribute'
+        | 'webhook'
+        | 'role'
+        | 'role_group'
+        | 'permission'
+        | 'permission_group'
+        | 'service_account'
+        | 'application'
+        | 'api_resource'
+        | 'identity_provider'
+        | 'access'
+        | 'audit_log'
+        | 'signing_key'
+        | 'database'
+      )[]
+    | null;
+  /** `failure`: only what was refused or went wrong. Default: `all`. */
+  results: 'all' | 'failure';
+  /** Whether events contain names, email addresses, network addresses and user agents. Without them, events name people by their ids. Default: false. */
+  personal: boolean;
+  /** `failing`: the last attempt failed; further ones follow by themselves. `paused`: nothing is sent until the status is set to `active`. */
+  status: 'active' | 'failing' | 'paused';
+  /** Why it is paused. `requested`: somebody paused it. `failing`: every attempt of 24 hours failed. `gone`: the endpoint answered 410. */
+  paused_reason: 'requested' | 'failing' | 'gone' | null;
+  /** Deliveries that wait. 100,000 stands for that many or more. */
+  waiting: number;
+  /** Deliveries that were given up and are not 30 days old. 100,000 stands for that many or more. */
+  dead: number;
+  /** Since when the oldest waiting delivery waits. */
+  oldest_waiting_at: string | null;
+  last_success_at: string | null;
+  /** The live ones, newest first. Each of them signs. */
+  secrets: WebhookSecret[];
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** ISO 8601, UTC. */
+  updated_at: string;
+  created_by_id: string | null;
+  /** Shown once. It signs what is sent: `whsec_` and base64, as Standard Webhooks has it. */
+  secret?: string;
+};
+
+export type NewWebhookSecret = {
+  id: string;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** Null: it does not end by itself. */
+  ends_at: string | null;
+  /** Shown once. It signs what is sent: `whsec_` and base64, as Standard Webhooks has it. */
+  secret?: string;
+};
+
 /** RFC 6749, section 5.2. */
 export type OAuthError = {
   /** Stable; switch on it in programs. */
@@ -2106,6 +2540,19 @@ export type OwnApplication = {
   access: OwnAccess | null;
   /** What you agreed to. Null: you were not asked. */
   consent: OwnConsent | null;
+};
+
+export type OwnAttribute = {
+  name: string;
+  label: string;
+  description: string;
+  type: 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'url' | 'enum' | 'json';
+  /** What an `enum` allows: 1 to 100 texts of 1 to 100 characters. Null for other types. */
+  values: string[] | null;
+  /** The longest `string`, in characters. Default: 250. Null for other types. */
+  max_length: number | null;
+  /** What users do with their own value. With `none`, the attribute does not exist for them. Default: `none`. */
+  self: 'none' | 'read' | 'write';
 };
 
 export type OwnConsent = {
@@ -2405,6 +2852,13 @@ export type PermissionSubject = {
   name: string;
 };
 
+export type PersonalPart = {
+  actor_email: string | null;
+  actor_name: string | null;
+  resource_name: string | null;
+  details: Record<string, unknown>;
+};
+
 export type PersonalToken = {
   id: string;
   name: string;
@@ -2447,6 +2901,8 @@ export type Problem = {
     slug: string;
     name: string;
   };
+  /** With `user_attribute_in_use`: how many users have values that stand in the way. */
+  users?: number;
   /** With 412: the current record. */
   current?: Record<string, unknown>;
   /** Explains the code. */
@@ -2585,6 +3041,7 @@ export type RefusedInvitation = {
   status: number;
   code: string;
   detail: string;
+  errors?: FieldError[];
 };
 
 export type Register = {
@@ -2602,9 +3059,69 @@ export type RelatedOrigins = {
   origins: string[];
 };
 
+/** The entries of these seals were removed, because they were older than `AUDIT_RETENTION_DAYS`. */
+export type RemovedSeal = {
+  number: number;
+  kind: 'removed';
+  /** The id of the log that has these seals: this one, or one that it continues. */
+  log: string;
+  /** Ranges, both ends included, in order. */
+  seals: number[][];
+  /** ISO 8601, UTC. */
+  at: string;
+};
+
 export type RenamePasskey = {
   /** 1 to 100 characters, no markup. */
   name: string;
+};
+
+export type ReplayWebhook = {
+  /** Entries of the audit log from this time on, or deliveries queued from then on. */
+  from: string;
+  /** Before this time. Default: now. */
+  to?: string;
+  /** Of the events that the webhook is told of, only these. Default: all of them. */
+  events?: string[];
+  /** `dead`: deliveries that were given up, which take a new place. `all`: every entry, whether or not it was delivered. */
+  only: 'dead' | 'all';
+  /** Says how many there are, and queues none of them. */
+  count_only?: boolean;
+};
+
+export type ResentDelivery = {
+  /** `sequence` of its event. */
+  id: string;
+  /** The id of the entry of the audit log. */
+  event_id?: string;
+  type?: string;
+  /** dead: it was given up. Resending it makes it wait again. */
+  state: 'waiting' | 'sent' | 'dead';
+  /** Whether it was queued by a replay. */
+  replay: boolean;
+  /** Attempts since it was queued, or last resent. */
+  attempt_count: number;
+  /** The HTTP status of the answer; null if there was none. */
+  status: number | null;
+  /** Null: it arrived. */
+  cause:
+    | 'dns'
+    | 'refused_address'
+    | 'tls'
+    | 'connect'
+    | 'timeout'
+    | 'status'
+    | 'secret'
+    | 'removed'
+    | 'internal'
+    | 'interrupted'
+    | null;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** The next attempt of one that failed. One that was not tried yet has null. */
+  next_at: string | null;
+  /** When it was sent or given up. */
+  settled_at: string | null;
 };
 
 export type ResetFactors = {
@@ -2701,6 +3218,22 @@ export type RotateApiKey = {
   /** In the future. Null: the key does not expire. */
   expires_at?: string | null;
 } | null;
+
+/** Only with `sealing=true`. `head` is null before the first seal. */
+export type Sealing = {
+  /** Whether `AUDIT_SEALING` is on. */
+  is_on: boolean;
+  head: {
+    origin: string;
+    seals: number;
+    /** SHA-256, in base64. */
+    root: string;
+    /** ISO 8601, UTC. */
+    sealed_at: string;
+  } | null;
+  /** The entries of this page, by the ranges of the seals. Only a proof compares hashes. */
+  entries: EntrySeal[];
+};
 
 export type SearchPageRequest = {
   /** `next_token` of the page before. All else must be as in the first request. */
@@ -2996,6 +3529,11 @@ export type SummarizedRole = {
 export type SyncResult = {
   created: number;
   skipped: number;
+};
+
+export type TestWebhook = {
+  /** The type of the sample. Default: the first that the webhook is told of. */
+  type?: string;
 };
 
 export type TokenPair = {
@@ -3331,6 +3869,43 @@ export type UpdateUserAttribute = {
   sensitive?: boolean;
 };
 
+/** A list replaces the whole list. */
+export type UpdateWebhook = {
+  /** Types of events: `*` for all, a type, or the beginning of some and `*`, such as `user_*`. See `GET /api/v1/webhooks/events`. */
+  events?: string[];
+  /** Only events about records of these types, such as `user`. Null: of every type. Default: null. */
+  resource_types?:
+    | (
+        | 'security_event'
+        | 'user'
+        | 'user_attribute'
+        | 'webhook'
+        | 'role'
+        | 'role_group'
+        | 'permission'
+        | 'permission_group'
+        | 'service_account'
+        | 'application'
+        | 'api_resource'
+        | 'identity_provider'
+        | 'access'
+        | 'audit_log'
+        | 'signing_key'
+        | 'database'
+      )[]
+    | null;
+  /** `failure`: only what was refused or went wrong. Default: `all`. */
+  results?: 'all' | 'failure';
+  /** Whether events contain names, email addresses, network addresses and user agents. Without them, events name people by their ids. Default: false. */
+  personal?: boolean;
+  /** 1 to 100 characters. */
+  name?: string;
+  /** Where events are sent, by POST: an https address of at most 2,000 characters, without user name, password and fragment. http is for this machine and for addresses of private networks. */
+  url?: string;
+  /** `paused`: nothing is sent; events wait for up to 7 days. `active`: a single delivery is tried first, the others follow when it arrives. */
+  status?: 'active' | 'paused';
+};
+
 export type User = {
   id: string;
   /** In lower case. An internationalized domain has its letters, unless it could be read as another one; then it stays `xn--…`. */
@@ -3517,6 +4092,193 @@ export type VerifyEmail = {
   new_password?: string;
 };
 
+export type Webhook = {
+  id: string;
+  name: string;
+  url: string;
+  /** Types of events: `*` for all, a type, or the beginning of some and `*`, such as `user_*`. See `GET /api/v1/webhooks/events`. */
+  events: string[];
+  /** Only events about records of these types, such as `user`. Null: of every type. Default: null. */
+  resource_types:
+    | (
+        | 'security_event'
+        | 'user'
+        | 'user_attribute'
+        | 'webhook'
+        | 'role'
+        | 'role_group'
+        | 'permission'
+        | 'permission_group'
+        | 'service_account'
+        | 'application'
+        | 'api_resource'
+        | 'identity_provider'
+        | 'access'
+        | 'audit_log'
+        | 'signing_key'
+        | 'database'
+      )[]
+    | null;
+  /** `failure`: only what was refused or went wrong. Default: `all`. */
+  results: 'all' | 'failure';
+  /** Whether events contain names, email addresses, network addresses and user agents. Without them, events name people by their ids. Default: false. */
+  personal: boolean;
+  /** `failing`: the last attempt failed; further ones follow by themselves. `paused`: nothing is sent until the status is set to `active`. */
+  status: 'active' | 'failing' | 'paused';
+  /** Why it is paused. `requested`: somebody paused it. `failing`: every attempt of 24 hours failed. `gone`: the endpoint answered 410. */
+  paused_reason: 'requested' | 'failing' | 'gone' | null;
+  /** Deliveries that wait. 100,000 stands for that many or more. */
+  waiting: number;
+  /** Deliveries that were given up and are not 30 days old. 100,000 stands for that many or more. */
+  dead: number;
+  /** Since when the oldest waiting delivery waits. */
+  oldest_waiting_at: string | null;
+  last_success_at: string | null;
+  /** The live ones, newest first. Each of them signs. */
+  secrets: WebhookSecret[];
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** ISO 8601, UTC. */
+  updated_at: string;
+  created_by_id: string | null;
+};
+
+export type WebhookDelivery = {
+  /** `sequence` of its event. */
+  id: string;
+  /** The id of the entry of the audit log. */
+  event_id: string;
+  type: string;
+  /** dead: it was given up. Resending it makes it wait again. */
+  state: 'waiting' | 'sent' | 'dead';
+  /** Whether it was queued by a replay. */
+  replay: boolean;
+  /** Attempts since it was queued, or last resent. */
+  attempt_count: number;
+  /** The HTTP status of the answer; null if there was none. */
+  status: number | null;
+  /** Null: it arrived. */
+  cause:
+    | 'dns'
+    | 'refused_address'
+    | 'tls'
+    | 'connect'
+    | 'timeout'
+    | 'status'
+    | 'secret'
+    | 'removed'
+    | 'internal'
+    | 'interrupted'
+    | null;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** The next attempt of one that failed. One that was not tried yet has null. */
+  next_at: string | null;
+  /** When it was sent or given up. */
+  settled_at: string | null;
+};
+
+export type WebhookDeliveryDetail = {
+  /** `sequence` of its event. */
+  id: string;
+  /** The id of the entry of the audit log. */
+  event_id: string;
+  type: string;
+  /** dead: it was given up. Resending it makes it wait again. */
+  state: 'waiting' | 'sent' | 'dead';
+  /** Whether it was queued by a replay. */
+  replay: boolean;
+  /** Attempts since it was queued, or last resent. */
+  attempt_count: number;
+  /** The HTTP status of the answer; null if there was none. */
+  status: number | null;
+  /** Null: it arrived. */
+  cause:
+    | 'dns'
+    | 'refused_address'
+    | 'tls'
+    | 'connect'
+    | 'timeout'
+    | 'status'
+    | 'secret'
+    | 'removed'
+    | 'internal'
+    | 'interrupted'
+    | null;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** The next attempt of one that failed. One that was not tried yet has null. */
+  next_at: string | null;
+  /** When it was sent or given up. */
+  settled_at: string | null;
+  /** The event as the next attempt would send it: an erasure removes personal data from it. Null if the entry was removed. */
+  payload: Record<string, unknown> | null;
+  /** Newest first. */
+  attempts: {
+    /** ISO 8601, UTC. */
+    at: string;
+    /** The HTTP status of the answer; null if there was none. */
+    status: number | null;
+    /** Null: it arrived. */
+    cause:
+      | 'dns'
+      | 'refused_address'
+      | 'tls'
+      | 'connect'
+      | 'timeout'
+      | 'status'
+      | 'secret'
+      | 'removed'
+      | 'internal'
+      | 'interrupted'
+      | null;
+    /** Milliseconds until the answer, or the failure. */
+    ms: number;
+  }[];
+};
+
+export type WebhookDeliveryPage = {
+  data: WebhookDelivery[];
+  /** The start of the next page; null on the last one. */
+  next_cursor: string | null;
+  message: string;
+};
+
+export type WebhookReplay = {
+  /** Null with `count_only`. */
+  replay_id: string | null;
+  /** How many deliveries it queues, or would queue. */
+  count: number;
+};
+
+export type WebhookSecret = {
+  id: string;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** Null: it does not end by itself. */
+  ends_at: string | null;
+};
+
+export type WebhookTest = {
+  /** The HTTP status of the answer; null if there was none. */
+  status: number | null;
+  /** Null: it arrived. */
+  cause:
+    | 'dns'
+    | 'refused_address'
+    | 'tls'
+    | 'connect'
+    | 'timeout'
+    | 'status'
+    | 'secret'
+    | 'removed'
+    | 'internal'
+    | 'interrupted'
+    | null;
+  /** Milliseconds until the answer, or the failure. */
+  ms: number;
+};
+
 /** docs/errors.md lists the codes with their status and text. */
 export type ErrorCode =
   | 'access_denied'
@@ -3533,6 +4295,7 @@ export type ErrorCode =
   | 'api_resource_not_found'
   | 'application_not_found'
   | 'application_secret_not_found'
+  | 'audit_entry_not_found'
   | 'authorization_pending'
   | 'body_too_large'
   | 'browser_session_required'
@@ -3544,12 +4307,14 @@ export type ErrorCode =
   | 'conflict'
   | 'csrf_invalid'
   | 'database_unavailable'
+  | 'delivery_not_found'
   | 'device_not_found'
   | 'email_change_token_invalid'
   | 'email_not_verified'
   | 'email_taken'
   | 'email_undo_token_invalid'
   | 'enrolment_expired'
+  | 'entry_removed'
   | 'expired_token'
   | 'external_id_taken'
   | 'factor_not_found'
@@ -3567,6 +4332,7 @@ export type ErrorCode =
   | 'internal_error'
   | 'invalid_client'
   | 'invalid_credentials'
+  | 'invalid_cursor'
   | 'invalid_dpop_proof'
   | 'invalid_email'
   | 'invalid_grant'
@@ -3577,6 +4343,7 @@ export type ErrorCode =
   | 'invalid_target'
   | 'invalid_text'
   | 'invalid_token'
+  | 'invalid_webhook_url'
   | 'invitation_token_invalid'
   | 'key_ended'
   | 'last_factor'
@@ -3588,7 +4355,9 @@ export type ErrorCode =
   | 'name_taken'
   | 'no_factor'
   | 'no_password'
+  | 'not_acceptable'
   | 'not_invited'
+  | 'not_sealed'
   | 'overloaded'
   | 'passkey_refused'
   | 'passkey_taken'
@@ -3616,6 +4385,7 @@ export type ErrorCode =
   | 'refresh_token_invalid'
   | 'registration_not_pending'
   | 'registration_refused'
+  | 'replay_running'
   | 'request_not_supported'
   | 'request_timeout'
   | 'request_uri_not_supported'
@@ -3625,6 +4395,7 @@ export type ErrorCode =
   | 'role_not_found'
   | 'route_not_found'
   | 'sanitization_failed'
+  | 'seal_log_not_found'
   | 'second_factor_enrolment_required'
   | 'second_factor_invalid'
   | 'second_factor_locked'
@@ -3634,6 +4405,7 @@ export type ErrorCode =
   | 'server_error'
   | 'service_account_inactive'
   | 'service_account_not_found'
+  | 'service_account_required'
   | 'session_not_found'
   | 'sign_in_expired'
   | 'slow_down'
@@ -3651,8 +4423,10 @@ export type ErrorCode =
   | 'too_many_secrets'
   | 'too_many_tokens'
   | 'too_many_user_attributes'
+  | 'too_many_webhooks'
   | 'unauthorized_client'
   | 'undo_token_invalid'
+  | 'unknown_event'
   | 'unsupported_grant_type'
   | 'unsupported_media_type'
   | 'unsupported_response_type'
@@ -3669,6 +4443,7 @@ export type ErrorCode =
   | 'user_session_required'
   | 'validation_failed'
   | 'verification_token_invalid'
+  | 'webhook_not_found'
   | 'wrong_current_password';
 
 /** Every operation by method and path: what it takes, and what a success returns. */
@@ -4490,9 +5265,15 @@ export type Operations = {
   };
   /** Read your attributes */
   'GET /api/v1/users/me/attributes': {
+    query?: {
+      /** Adds what the attributes are, also those without a value. */
+      include?: 'definitions';
+    };
     result: {
       /** By name. An attribute without a value is absent. */
       data: Record<string, unknown>;
+      /** With `include=definitions`. */
+      definitions?: OwnAttribute[];
       /** A sentence for people. */
       message: string;
     };
@@ -5941,6 +6722,26 @@ export type Operations = {
           message: string;
         };
   };
+  /** Read what has changed about sessions, tokens, accounts and access */
+  'GET /api/v1/access/feed': {
+    query?: {
+      /** A cursor of an earlier answer: go on after it. Without it, from now. A stream may send it as Last-Event-ID instead. */
+      after?: string;
+      /** About how many changes to answer with, as JSON. Changes that were numbered together come together, so there may be more. */
+      limit?: number;
+      /** How long to wait for the first change, in seconds, as JSON with `after`. */
+      wait?: number;
+    };
+    result: FeedPage;
+  };
+  /** List the types of events */
+  'GET /api/v1/webhooks/events': {
+    result: {
+      data: EventDescription[];
+      /** A sentence for people. */
+      message: string;
+    };
+  };
   /** Read the dashboard */
   'GET /api/v1/dashboard': {
     result: {
@@ -5992,6 +6793,11 @@ export type Operations = {
         | 'login_failed'
         | 'account_locked'
         | 'account_unlocked'
+        | 'new_device_sign_in'
+        | 'device_trusted'
+        | 'device_forgotten'
+        | 'step_up_succeeded'
+        | 'step_up_failed'
         | 'second_factor_requested'
         | 'second_factor_failed'
         | 'second_factor_locked'
@@ -6008,11 +6814,6 @@ export type Operations = {
         | 'recovery_link_used'
         | 'recovery_codes_created'
         | 'recovery_code_used'
-        | 'device_trusted'
-        | 'device_forgotten'
-        | 'new_device_sign_in'
-        | 'step_up_succeeded'
-        | 'step_up_failed'
         | 'step_up_required'
         | 'role_authentication_changed'
         | 'permission_authentication_changed'
@@ -6030,6 +6831,13 @@ export type Operations = {
         | 'password_reset'
         | 'password_set_by_admin'
         | 'password_refused'
+        | 'user_profile_updated'
+        | 'self_deletion_requested'
+        | 'self_deletion_undone'
+        | 'data_exported'
+        | 'unverified_account_deleted'
+        | 'identity_connected'
+        | 'identity_disconnected'
         | 'session_refreshed'
         | 'refresh_failed'
         | 'refresh_origin_network_mismatch'
@@ -6039,15 +6847,9 @@ export type Operations = {
         | 'act_as_started'
         | 'act_as_ended'
         | 'logout_all'
-        | 'unverified_account_deleted'
         | 'permission_denied'
-        | 'api_key_refused'
-        | 'personal_token_refused'
-        | 'client_token_issued'
-        | 'access_token_revoked'
         | 'csrf_refused'
         | 'rate_limited'
-        | 'user_profile_updated'
         | 'users_imported'
         | 'users_exported'
         | 'user_created'
@@ -6058,9 +6860,6 @@ export type Operations = {
         | 'user_updated'
         | 'user_attributes_updated'
         | 'user_erased'
-        | 'self_deletion_requested'
-        | 'self_deletion_undone'
-        | 'data_exported'
         | 'user_deleted'
         | 'user_roles_changed'
         | 'user_attribute_created'
@@ -6091,9 +6890,14 @@ export type Operations = {
         | 'service_account_deleted'
         | 'personal_token_created'
         | 'personal_token_ended'
+        | 'personal_token_refused'
         | 'api_key_created'
         | 'api_key_rotated'
         | 'api_key_revoked'
+        | 'api_key_refused'
+        | 'client_token_issued'
+        | 'feed_opened'
+        | 'access_token_revoked'
         | 'application_created'
         | 'application_updated'
         | 'application_deleted'
@@ -6102,27 +6906,35 @@ export type Operations = {
         | 'api_resource_created'
         | 'api_resource_updated'
         | 'api_resource_deleted'
-        | 'identity_disconnected'
-        | 'identity_provider_created'
-        | 'identity_provider_updated'
-        | 'identity_provider_deleted'
-        | 'identity_connected'
-        | 'provider_sign_in_failed'
         | 'application_authentication_failed'
         | 'application_sign_in'
         | 'application_sign_in_refused'
         | 'consent_given'
+        | 'consent_withdrawn'
         | 'device_sign_in_allowed'
         | 'device_sign_in_denied'
         | 'application_tokens_refreshed'
         | 'authorization_code_reuse'
         | 'application_refresh_token_reuse'
         | 'application_access_ended'
-        | 'consent_withdrawn'
         | 'logout_notice_failed'
+        | 'identity_provider_created'
+        | 'identity_provider_updated'
+        | 'identity_provider_deleted'
+        | 'provider_sign_in_failed'
+        | 'webhook_created'
+        | 'webhook_updated'
+        | 'webhook_deleted'
+        | 'webhook_secret_created'
+        | 'webhook_paused'
+        | 'webhook_resumed'
+        | 'webhook_replayed'
+        | 'webhook_tested'
         | 'signing_key_rotated'
         | 'signing_key_revoked'
         | 'signing_keys_reset'
+        | 'audit_log_forked'
+        | 'audit_key_rotated'
         | 'database_restored'
       )[];
       /** Client address. */
@@ -6134,6 +6946,8 @@ export type Operations = {
       from?: string;
       /** Exclusive. */
       to?: string;
+      /** Also says in `sealing` in which seal each entry of the page is. */
+      sealing?: boolean;
       size?: number;
       /** `next_cursor` of the page before. */
       cursor?: string;
@@ -6155,6 +6969,11 @@ export type Operations = {
         | 'login_failed'
         | 'account_locked'
         | 'account_unlocked'
+        | 'new_device_sign_in'
+        | 'device_trusted'
+        | 'device_forgotten'
+        | 'step_up_succeeded'
+        | 'step_up_failed'
         | 'second_factor_requested'
         | 'second_factor_failed'
         | 'second_factor_locked'
@@ -6171,11 +6990,6 @@ export type Operations = {
         | 'recovery_link_used'
         | 'recovery_codes_created'
         | 'recovery_code_used'
-        | 'device_trusted'
-        | 'device_forgotten'
-        | 'new_device_sign_in'
-        | 'step_up_succeeded'
-        | 'step_up_failed'
         | 'step_up_required'
         | 'role_authentication_changed'
         | 'permission_authentication_changed'
@@ -6193,6 +7007,13 @@ export type Operations = {
         | 'password_reset'
         | 'password_set_by_admin'
         | 'password_refused'
+        | 'user_profile_updated'
+        | 'self_deletion_requested'
+        | 'self_deletion_undone'
+        | 'data_exported'
+        | 'unverified_account_deleted'
+        | 'identity_connected'
+        | 'identity_disconnected'
         | 'session_refreshed'
         | 'refresh_failed'
         | 'refresh_origin_network_mismatch'
@@ -6202,15 +7023,9 @@ export type Operations = {
         | 'act_as_started'
         | 'act_as_ended'
         | 'logout_all'
-        | 'unverified_account_deleted'
         | 'permission_denied'
-        | 'api_key_refused'
-        | 'personal_token_refused'
-        | 'client_token_issued'
-        | 'access_token_revoked'
         | 'csrf_refused'
         | 'rate_limited'
-        | 'user_profile_updated'
         | 'users_imported'
         | 'users_exported'
         | 'user_created'
@@ -6221,9 +7036,6 @@ export type Operations = {
         | 'user_updated'
         | 'user_attributes_updated'
         | 'user_erased'
-        | 'self_deletion_requested'
-        | 'self_deletion_undone'
-        | 'data_exported'
         | 'user_deleted'
         | 'user_roles_changed'
         | 'user_attribute_created'
@@ -6254,9 +7066,14 @@ export type Operations = {
         | 'service_account_deleted'
         | 'personal_token_created'
         | 'personal_token_ended'
+        | 'personal_token_refused'
         | 'api_key_created'
         | 'api_key_rotated'
         | 'api_key_revoked'
+        | 'api_key_refused'
+        | 'client_token_issued'
+        | 'feed_opened'
+        | 'access_token_revoked'
         | 'application_created'
         | 'application_updated'
         | 'application_deleted'
@@ -6265,27 +7082,35 @@ export type Operations = {
         | 'api_resource_created'
         | 'api_resource_updated'
         | 'api_resource_deleted'
-        | 'identity_disconnected'
-        | 'identity_provider_created'
-        | 'identity_provider_updated'
-        | 'identity_provider_deleted'
-        | 'identity_connected'
-        | 'provider_sign_in_failed'
         | 'application_authentication_failed'
         | 'application_sign_in'
         | 'application_sign_in_refused'
         | 'consent_given'
+        | 'consent_withdrawn'
         | 'device_sign_in_allowed'
         | 'device_sign_in_denied'
         | 'application_tokens_refreshed'
         | 'authorization_code_reuse'
         | 'application_refresh_token_reuse'
         | 'application_access_ended'
-        | 'consent_withdrawn'
         | 'logout_notice_failed'
+        | 'identity_provider_created'
+        | 'identity_provider_updated'
+        | 'identity_provider_deleted'
+        | 'provider_sign_in_failed'
+        | 'webhook_created'
+        | 'webhook_updated'
+        | 'webhook_deleted'
+        | 'webhook_secret_created'
+        | 'webhook_paused'
+        | 'webhook_resumed'
+        | 'webhook_replayed'
+        | 'webhook_tested'
         | 'signing_key_rotated'
         | 'signing_key_revoked'
         | 'signing_keys_reset'
+        | 'audit_log_forked'
+        | 'audit_key_rotated'
         | 'database_restored'
       )[];
       /** Client address. */
@@ -6299,8 +7124,201 @@ export type Operations = {
       to?: string;
       /** Begins CSV with a byte order mark, without which some spreadsheets misread UTF-8. NDJSON never has one. */
       bom?: boolean;
+      /** Exports the whole log with its evidence instead, as NDJSON: the logs, seal by seal the entries with what their leaves hash, and the signed heads. Takes no filter. */
+      evidence?: boolean;
     };
     result: Response;
+  };
+  /** Read the signed head of the audit log */
+  'GET /api/v1/audit-logs/head': {
+    query?: {
+      /** The id of the log, as at the end of its origin. The current one by default. */
+      log?: string;
+      /** The head that the log had with so many seals. */
+      size?: number;
+    };
+    result: Response;
+  };
+  /** Read the seals of the audit log */
+  'GET /api/v1/audit-logs/seals': {
+    query?: {
+      /** The id of the log, as at the end of its origin. The current one by default. */
+      log?: string;
+      /** The number of the last seal of the page before. */
+      after?: number;
+      limit?: number;
+    };
+    result: {
+      data: (EntriesSeal | BeforeSealingSeal | RemovedSeal | KeySeal | ContinuesSeal)[];
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Prove that an earlier head is the beginning of a later one */
+  'GET /api/v1/audit-logs/consistency': {
+    query: {
+      /** The id of the log, as at the end of its origin. The current one by default. */
+      log?: string;
+      /** Seals of the head that you kept. */
+      from: number;
+      /** Seals of a later head. The current one by default. */
+      to?: number;
+    };
+    result: {
+      data: ConsistencyProof;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Prove that an entry is in the sealed audit log */
+  'GET /api/v1/audit-logs/{audit_log_id}/proof': {
+    path: {
+      audit_log_id: string;
+    };
+    result: {
+      data: EntryProof;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** List webhooks */
+  'GET /api/v1/webhooks': {
+    query?: {
+      page?: number;
+      size?: number;
+    };
+    result: {
+      data: Webhook[];
+      pagination: Pagination;
+      message: string;
+    };
+  };
+  /** Create a webhook */
+  'POST /api/v1/webhooks': {
+    body: CreateWebhook;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
+    result: {
+      data: NewWebhook;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Read a webhook */
+  'GET /api/v1/webhooks/{webhook_id}': {
+    path: {
+      webhook_id: string;
+    };
+    result: {
+      data: Webhook;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Change, pause or resume a webhook */
+  'PUT /api/v1/webhooks/{webhook_id}': {
+    path: {
+      webhook_id: string;
+    };
+    body: UpdateWebhook;
+    result: {
+      data: Webhook;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Delete a webhook */
+  'DELETE /api/v1/webhooks/{webhook_id}': {
+    path: {
+      webhook_id: string;
+    };
+    result: {
+      data: Webhook;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Create a secret of a webhook */
+  'POST /api/v1/webhooks/{webhook_id}/secrets': {
+    path: {
+      webhook_id: string;
+    };
+    body: CreateWebhookSecret;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
+    result: {
+      data: NewWebhookSecret;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Send a sample to a webhook */
+  'POST /api/v1/webhooks/{webhook_id}/test': {
+    path: {
+      webhook_id: string;
+    };
+    body: TestWebhook;
+    result: {
+      data: WebhookTest;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** List the deliveries of a webhook */
+  'GET /api/v1/webhooks/{webhook_id}/deliveries': {
+    path: {
+      webhook_id: string;
+    };
+    query?: {
+      /** dead: it was given up. Resending it makes it wait again. */
+      state?: 'waiting' | 'sent' | 'dead';
+      /** The type of the event. */
+      type?: string;
+      /** Queued at or after. Inclusive. */
+      from?: string;
+      /** Queued before. Exclusive. */
+      to?: string;
+      size?: number;
+      /** `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    result: WebhookDeliveryPage;
+  };
+  /** Read a delivery of a webhook */
+  'GET /api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}': {
+    path: {
+      webhook_id: string;
+      delivery_id: string;
+    };
+    result: {
+      data: WebhookDeliveryDetail;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Send a delivery of a webhook again */
+  'POST /api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/resend': {
+    path: {
+      webhook_id: string;
+      delivery_id: string;
+    };
+    result: {
+      data: ResentDelivery;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Send past events to a webhook again */
+  'POST /api/v1/webhooks/{webhook_id}/replay': {
+    path: {
+      webhook_id: string;
+    };
+    body: ReplayWebhook;
+    result: {
+      data: WebhookReplay;
+      /** A sentence for people. */
+      message: string;
+    };
   };
   /** List the settings in force */
   'GET /api/v1/settings': {

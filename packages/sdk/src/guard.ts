@@ -2,10 +2,12 @@ import { readBaseUrl } from './calls/call.ts';
 import { type Guard, guardOver } from './guard/core.ts';
 import type { GuardError } from './guard/errors.ts';
 import { createHttpBackend } from './guard/http-backend.ts';
+import { createLive, type LiveOptions, type LiveSettings } from './guard/live/live.ts';
 import type { HeaderCarrier } from './guard/middleware.ts';
 
 export type { Guard } from './guard/core.ts';
 export { GuardError, type GuardErrorCode } from './guard/errors.ts';
+export type { LiveOptions, LiveState } from './guard/live/live.ts';
 export type { HeaderCarrier, Middleware } from './guard/middleware.ts';
 export type { Requirement } from './guard/requirement.ts';
 export type { Check, Identity, Subject } from './guard/subject.ts';
@@ -27,7 +29,15 @@ export type GuardOptions = {
    * its own cache. Default: 0, every check asks.
    */
   maxStaleMs?: number;
-  /** How many callers, and how many decisions, are kept at most. Default: 10,000. */
+  /**
+   * Follows the changes that Castellan tells, and keeps answers until one concerns them: `true`, or what to do when the feed is silent.
+   * Needs a process that lives on, and a service account with `access.watch`, which the role `Service` of a new installation has. Call
+   * `close` when the process stops. Default: not.
+   */
+  live?: true | LiveOptions;
+  /**
+   * How many callers, and how many decisions, are kept at most. A live guard keeps up to twice as many, about 2 KB each. Default: 10,000.
+   */
   cacheSize?: number;
   /** How far the clocks of this machine and of Castellan may differ, in ms. Default: 60,000. */
   clockToleranceMs?: number;
@@ -51,18 +61,48 @@ export function createGuard(options: GuardOptions): Guard {
   const { audience } = options;
   if (audience !== undefined && (typeof audience !== 'string' || audience === ''))
     throw new TypeError('audience must be the identifier of an API resource.');
-  const backend = createHttpBackend({
-    audience,
+  const sharesWork = mayShareWork();
+  const access = {
     baseUrl: readBaseUrl(options.baseUrl),
     apiKey: checkedKey(options.apiKey),
+    fetch: options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args)),
+  };
+  const settings = options.live && readLive(options, sharesWork);
+  const live =
+    settings && createLive(access, { ...settings, cacheSize, onUnavailable: options.onUnavailable });
+  const backend = createHttpBackend({
+    ...access,
+    audience,
     timeoutMs,
     maxStaleMs,
     cacheSize,
     clockToleranceMs,
-    sharesWork: mayShareWork(),
-    fetch: options.fetch ?? ((...args) => fetch(...args)),
+    sharesWork,
+    live,
   });
-  return guardOver(backend, options);
+  return guardOver(backend, options, live);
+}
+
+function readLive(
+  { live, maxStaleMs }: Pick<GuardOptions, 'live' | 'maxStaleMs'>,
+  sharesWork: boolean,
+): LiveSettings {
+  const { maxSilenceMs = 3_000, onSilence = 'ask' } = live === true || !live ? {} : live;
+  if (!Number.isFinite(maxSilenceMs) || maxSilenceMs < 1_500)
+    throw new TypeError(
+      'live.maxSilenceMs must be a number of at least 1,500: the feed has a message every second.',
+    );
+  if (onSilence !== 'ask' && onSilence !== 'refuse')
+    throw new TypeError('live.onSilence must be "ask" or "refuse".');
+  if (maxStaleMs !== undefined)
+    throw new TypeError(
+      'live and maxStaleMs exclude each other: a live guard keeps answers until they change.',
+    );
+  if (!sharesWork)
+    throw new TypeError(
+      'live needs a connection that outlasts a request, which there is not on Cloudflare Workers.',
+    );
+  return { maxSilenceMs, onSilence };
 }
 
 /** On Cloudflare Workers a request that waits for the input or output of another one hangs. */

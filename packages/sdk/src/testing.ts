@@ -3,13 +3,15 @@ import type { Operations } from './api.ts';
 import { type BrowserClient, createClientIn } from './client.ts';
 import { hostEnvironment } from './environment.ts';
 import { checkRequirement, type Requirement } from './guard/requirement.ts';
-import { createGuard, type Guard } from './guard.ts';
+import { createGuard, type Guard, type LiveOptions } from './guard.ts';
 import type { Acr } from './levels.ts';
 import { type Account, Accounts, shownName } from './testing/accounts.ts';
 import { failure, type StandInAnswer, type StandInRequest, unauthenticated } from './testing/answers.ts';
 import { contextOf } from './testing/contexts.ts';
 import { Factors } from './testing/factors.ts';
-import { operations } from './testing/operations.ts';
+import { feedRefusal, operations, ownAccountRefusal } from './testing/operations.ts';
+
+export { type SampleEvent, type SignedEvent, signWebhook, TEST_WEBHOOK_SECRET } from './testing/webhooks.ts';
 
 export type TestUser = {
   readonly id: string;
@@ -21,6 +23,10 @@ export type TestUser = {
    * second factor if there is one. `authTime`: when the proof was made, in ms since 1970.
    */
   accessToken(proof?: { acr?: Acr; authTime?: number }): Promise<string>;
+  /** Returns an access token of `actor`, who acts as this user. The guard names the actor as `actedBy`. */
+  actingToken(actor: TestUser): Promise<string>;
+  /** Returns a personal access token, to be sent as an access token. `permissions`: narrows it to some of the user's. */
+  personalToken(of?: { permissions?: readonly string[] }): string;
   /**
    * Returns an access token that an application got for an API, to be sent as `Authorization: Bearer …` to a guard with this `audience`.
    * It may do what is in `scopes` and the user holds.
@@ -32,6 +38,9 @@ export type TestUser = {
   readonly recoveryCodes: readonly string[];
   grant(...permissions: string[]): void;
   revoke(...permissions: string[]): void;
+  /** Ends the session of one of the user's access tokens. */
+  endSession(accessToken: string): void;
+  /** As an administrator does: ends the personal access tokens too. */
   endSessions(): void;
   /** Ends the sessions too. */
   deactivate(): void;
@@ -55,6 +64,8 @@ export type TestCastellan = {
   readonly guard: Guard;
   /** Returns a guard that asks this stand-in and takes tokens of applications for this API, too. */
   guardFor(audience: string): Guard;
+  /** Returns a guard that follows the changes of this stand-in. Close it at the end of the test. */
+  liveGuard(live?: LiveOptions): Guard;
   /** Returns the client of a new browser. It shares nothing with other browsers. */
   browser(): BrowserClient;
   /** Adds a verified user. The default password is `TestPassword!47`. `factors`: what the second step of a sign-in asks for. */
@@ -69,8 +80,13 @@ export type TestCastellan = {
   /** Returns the user who registered with this email, verified. */
   verify(email: string): TestUser;
   addProgram(program: { name: string; permissions?: readonly string[] }): TestProgram;
-  /** Makes every request fail with this status of an overloaded or broken service, or without an answer, until `recover`. */
+  /**
+   * Makes every request fail with this status of an overloaded or broken service, or without an answer, until `recover`. Live guards
+   * lose their streams.
+   */
   fail(how: OutageStatus | 'no answer'): void;
+  /** Makes the feed say nothing more to live guards, on connections that stay open, until `recover`. */
+  silence(): void;
   recover(): void;
   /**
    * Answers an operation that the stand-in does not have, such as `GET /api/v1/roles/{role_id}`, for every caller with a live
@@ -117,6 +133,12 @@ export function createTestCastellan(): TestCastellan {
       );
       return toResponse(refused ?? { status: 200, body: answer({ path, query: url.searchParams, body }) });
     }
+    if (operation === 'GET /api/v1/access/feed') {
+      const refused = await feedRefusal(standIn, accounts, request.headers.get('accept') ?? '');
+      return refused ? toResponse(refused) : accounts.feed.open(request.headers.get('last-event-id'));
+    }
+    const own = ownAccountRefusal(operation, standIn, accounts);
+    if (own) return toResponse(own);
     const known = operations[operation];
     if (!known)
       return toResponse(
@@ -141,14 +163,21 @@ export function createTestCastellan(): TestCastellan {
   const rights = (account: Account) => ({
     id: account.id,
     grant(...permissions: string[]) {
-      for (const one of permissions) account.permissions.add(one.toLowerCase());
+      accounts.change(account, () => {
+        for (const one of permissions) account.permissions.add(one.toLowerCase());
+      });
     },
     revoke(...permissions: string[]) {
-      for (const one of permissions) account.permissions.delete(one.toLowerCase());
+      accounts.change(account, () => {
+        for (const one of permissions) account.permissions.delete(one.toLowerCase());
+      });
     },
     deactivate() {
-      account.isActive = false;
+      accounts.change(account, () => {
+        account.isActive = false;
+      });
       accounts.endSessions(account);
+      accounts.endPersonalTokens(account);
     },
   });
 
@@ -161,13 +190,29 @@ export function createTestCastellan(): TestCastellan {
       const isPlain = level === 'aal1' && authTime === undefined;
       return (await accounts.signIn(account, isPlain ? null : contextOf(level, authTime))).access;
     },
+    async actingToken(actor) {
+      const found = accounts.find('user', actor.id);
+      if (!found || found === account)
+        throw new Error('Only another user of this stand-in can act as this one.');
+      return accounts.actAs(account, found);
+    },
+    personalToken: ({ permissions } = {}) => accounts.addPersonalToken(account, permissions),
     applicationToken: (of) => accounts.issueToApplication(account, of),
     code() {
       if (account.factors) return account.factors.code;
       throw new Error(`${account.name} has no authenticator app: pass factors: ['totp'] to addUser.`);
     },
     recoveryCodes: account.factors?.recoveryCodes ?? [],
-    endSessions: () => accounts.endSessions(account),
+    endSession(accessToken) {
+      const found = accounts.inspectAny(accessToken);
+      if (found?.account !== account || found.claims.sid === undefined)
+        throw new Error(`This is no live access token of ${account.name}.`);
+      accounts.endSession(found.claims.sid);
+    },
+    endSessions() {
+      accounts.endSessions(account);
+      accounts.endPersonalTokens(account);
+    },
   });
 
   const addAccount = (
@@ -188,7 +233,11 @@ export function createTestCastellan(): TestCastellan {
 
   const fetch = browserFetch();
   const guardKey = accounts.addKey(
-    addAccount('service_account', 'The guard of this test', ['token.introspect', 'access.check']),
+    addAccount('service_account', 'The guard of this test', [
+      'token.introspect',
+      'access.check',
+      'access.watch',
+    ]),
   );
   return {
     baseUrl,
@@ -196,6 +245,7 @@ export function createTestCastellan(): TestCastellan {
     browserFetch,
     guard: createGuard({ baseUrl, apiKey: guardKey, fetch }),
     guardFor: (audience) => createGuard({ baseUrl, apiKey: guardKey, fetch, audience }),
+    liveGuard: (live) => createGuard({ baseUrl, apiKey: guardKey, fetch, live: live ?? true }),
     browser: () =>
       createClientIn(hostEnvironment(false), { baseUrl, fetch: browserFetch(), retry: { attempts: 1 } }),
     addUser: ({ email, password = 'TestPassword!47', permissions = [], factors = [] }) =>
@@ -207,8 +257,7 @@ export function createTestCastellan(): TestCastellan {
       ),
     requireAuthentication(permission, requirement) {
       if (requirement) checkRequirement(requirement);
-      if (requirement) accounts.requirements.set(permission.toLowerCase(), requirement);
-      else accounts.requirements.delete(permission.toLowerCase());
+      accounts.require(permission, requirement);
     },
     verify(email) {
       const account = accounts.find('user', email);
@@ -222,9 +271,12 @@ export function createTestCastellan(): TestCastellan {
     },
     fail(how) {
       failing = how;
+      accounts.feed.cut();
     },
+    silence: () => accounts.feed.silence(),
     recover() {
       failing = undefined;
+      accounts.feed.speak();
     },
     on(operation, answer) {
       custom.unshift({ pattern: patternOf(operation), answer });
@@ -249,6 +301,7 @@ const requestOf = (request: Request, body: unknown, cookies: Map<string, string>
   body,
   cookies,
   csrfToken: request.headers.get('x-csrf-token'),
+  prefer: request.headers.get('prefer'),
 });
 
 const toResponse = ({ status, body }: StandInAnswer): Response =>

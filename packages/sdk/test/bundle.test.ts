@@ -6,6 +6,8 @@ import { gzipSync } from 'node:zlib';
 import { bundle } from './bundle.ts';
 
 const MAX_BYTES = 8 * 1024;
+/** It also follows changes. */
+const MAX_GUARD_BYTES = 12 * 1024;
 /** Helpers that both the client and the guard use. */
 const COMMON = ['calls/call.ts', 'calls/waiting.ts', 'environment.ts', 'errors.ts', 'levels.ts'];
 
@@ -15,10 +17,10 @@ const guard = await bundle(`export { createGuard } from 'sdk:index.ts';`);
 const passkeys = await bundle(`export * from 'sdk:passkeys.ts';`);
 
 for (const [name, { code, imports }] of Object.entries({ client, guard, passkeys }))
-  test(`the ${name} alone is at most 8 KiB, minified and compressed, and needs no Node.js`, (t) => {
+  test(`the ${name} alone is small, minified and compressed, and needs no Node.js`, (t) => {
     const bytes = sizeOf(code);
     t.diagnostic(`${bytes} bytes`);
-    assert.ok(bytes <= MAX_BYTES, `${bytes} bytes`);
+    assert.ok(bytes <= (name === 'guard' ? MAX_GUARD_BYTES : MAX_BYTES), `${bytes} bytes`);
     assert.deepEqual(imports, []);
     assert.equal(/\bnode:|\bprocess\./.exec(code), null);
   });
@@ -40,6 +42,16 @@ test('the client brings no code for passkeys, and the passkeys none of the clien
     passkeys.files.filter((file) => !isOfPasskeys(file)),
     ['errors.ts'],
   );
+});
+
+test('the client brings no code for acting, which adds less than 1 KiB to it', async () => {
+  assert.ok(!client.files.includes('acting.ts'), client.files.join(', '));
+  const acting = await bundle(`export { createActingClient } from 'sdk:acting.ts';`);
+  assert.deepEqual(
+    acting.files.filter((file) => !client.files.includes(file)),
+    ['acting.ts'],
+  );
+  assert.ok(sizeOf(acting.code) < MAX_BYTES + 1024, `${sizeOf(acting.code)} bytes`);
 });
 
 test('an import of the index that nothing uses brings nothing', async () => {

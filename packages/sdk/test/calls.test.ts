@@ -236,6 +236,16 @@ test('exports resolve with the response, whose body is not read', async () => {
   await assert.rejects(client.get('/api/v1/audit-logs/export'), { code: 'malformed_response', status: 200 });
 });
 
+test('a signed head resolves with the response, for its text', async () => {
+  const service = createService();
+  const { client } = machine(service);
+  service.next('GET /api/v1/audit-logs/head', typed('text/plain; charset=utf-8'));
+  const response = await client.get('/api/v1/audit-logs/head');
+  assert.equal(await response.text(), '{"id":1}\n');
+  service.next('GET /api/v1/audit-logs/head', typed('text/html'));
+  await assert.rejects(client.get('/api/v1/audit-logs/head'), { code: 'malformed_response', status: 200 });
+});
+
 test('request returns the headers along with the result', async () => {
   const service = createService();
   const { client } = machine(service);

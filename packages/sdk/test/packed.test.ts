@@ -66,6 +66,7 @@ const USE = `
 import assert from 'node:assert/strict';
 import { CastellanError, createClient, createGuard, GuardError } from '@castellan/sdk';
 import { passkeys, supportsPasskeys } from '@castellan/sdk/passkeys';
+import { createActingClient } from '@castellan/sdk/acting';
 import { createTestCastellan } from '@castellan/sdk/testing';
 
 assert.equal(supportsPasskeys(), false);
@@ -81,6 +82,8 @@ assert.equal((await client.get('/api/v1/users/me')).data.email, email);
 await client.auth.signOut();
 await assert.rejects(client.get('/api/v1/users/me'), CastellanError);
 client.close();
+const acting = createActingClient({ baseUrl, fetch: castellan.fetch }, await ada.accessToken());
+assert.equal((await acting.get('/api/v1/users/me')).data.email, email);
 
 const permissions = ['token.introspect', 'access.check'];
 const { apiKey } = castellan.addProgram({ name: 'Orders', permissions });
@@ -97,10 +100,12 @@ process.stdout.write('used');
 const TYPED = `
 import { type BrowserClient, CastellanError, createClient, createGuard, type Guard, type Page } from '@castellan/sdk';
 import { passkeys, supportsPasskeys } from '@castellan/sdk/passkeys';
+import { createActingClient } from '@castellan/sdk/acting';
 import { createTestCastellan, type TestUser } from '@castellan/sdk/testing';
 
 export const canHavePasskeys: boolean = supportsPasskeys();
 export const client: BrowserClient = createClient({ baseUrl: location.origin, passkeys, onStepUp: () => false });
+export const acting: BrowserClient = createActingClient({ baseUrl: location.origin }, 'token');
 export const email: Promise<string> = client.get('/api/v1/users/me').then(({ data }) => data.email);
 export const path = { user_id: crypto.randomUUID() };
 export const other: Promise<boolean> = client.get('/api/v1/users/{user_id}', { path }).then(({ data }) => data.is_active);
@@ -248,6 +253,8 @@ test('the types resolve as the code does', async () => {
     '.',
     './react',
     './passkeys',
+    './acting',
+    './webhooks',
     './testing',
     './package.json',
   ]);

@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { ADMIN, newEmail, PASSWORD, startTestService } from '@castellan/testing/harness';
 import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
 import { addPerson, addRole, roleNamed } from '@castellan/testing/users/people';
+import { createActingClient } from '../src/acting.ts';
 import { CastellanError, createClient, createGuard, type Guard } from '../src/index.ts';
 import { createTestCastellan } from '../src/testing.ts';
 import { cookieFetch } from './cookie-fetch.ts';
@@ -22,6 +23,10 @@ type Place = {
   deactivate(user: Person): Promise<unknown>;
   /** Verifies the email of somebody who has registered. */
   verify(email: string): Promise<unknown>;
+  /** Returns a personal access token, narrowed to these permissions. */
+  personalToken(user: Person, ...permissions: string[]): Promise<string>;
+  /** Returns an access token of somebody who acts as the user, and who that is. */
+  actingToken(user: Person): Promise<{ token: string; actor: string }>;
   /** Returns an API key. */
   addProgram(...permissions: string[]): Promise<{ id: string; name: string; key: string }>;
 };
@@ -53,6 +58,11 @@ function standIn(): Place {
     },
     endSessions: async (person) => userOf(person).endSessions(),
     deactivate: async (person) => userOf(person).deactivate(),
+    personalToken: async (person, ...permissions) => userOf(person).personalToken({ permissions }),
+    async actingToken(person) {
+      const actor = castellan.addUser({ email: newEmail() });
+      return { token: await userOf(person).actingToken(actor), actor: actor.id };
+    },
     async verify(email) {
       const user = castellan.verify(email);
       users.set(user.id, user);
@@ -88,6 +98,19 @@ async function realService(): Promise<Place> {
       admin.put('/api/v1/users/{user_id}', { ...path(user), body: { role_id: rolesFor(permissions) } }),
     endSessions: (user) => admin.delete('/api/v1/users/{user_id}/sessions', path(user)),
     deactivate: (user) => admin.put('/api/v1/users/{user_id}', { ...path(user), body: { is_active: false } }),
+    async personalToken({ email, password }, ...permissions) {
+      const client = createClient({ baseUrl, fetch: cookieFetch() });
+      await client.auth.signIn({ email, password });
+      const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+      const body = { name: 'Deployment', expires_at, permissions };
+      return (await client.post('/api/v1/users/me/tokens', { body })).data.token;
+    },
+    async actingToken(user) {
+      const { data: self } = await admin.get('/api/v1/users/me');
+      const body = { reason: 'A test of the stand-in' };
+      const { data } = await admin.post('/api/v1/users/{user_id}/act-as', { ...path(user), body });
+      return { token: data.access_token, actor: self.id };
+    },
     async verify(email) {
       const { token } = await service.mailTo(email);
       await admin.auth.verifyEmail({ token: token ?? '' });
@@ -286,6 +309,45 @@ for (const [name, place] of places) {
     await assert.rejects(client.get('/api/v1/users/me'), refusedWith(403, 'user_required'));
     await client.post('/api/v1/oauth/revoke', { body: { token: program.key } });
     assert.equal((await place.guard.authenticate(bearing(program.key))).id, program.id);
+  });
+
+  const clientWith = (token: string) =>
+    createClient({ baseUrl: place.baseUrl, apiKey: token, fetch: place.browser() });
+
+  test(`${name}: a personal access token does what it is narrowed to, for as long as its owner may, and not with the account`, async () => {
+    const user = await place.addUser(READ, CREATE);
+    const token = await place.personalToken(user, READ);
+    const handler = (permission: string) =>
+      place.guard.require(permission).fetch(() => new Response('the orders'));
+    const send = async (permission: string) =>
+      (await handler(permission)(new Request('http://orders.example', bearing(token)))).status;
+    const identity = await place.guard.authenticate(bearing(token));
+    assert.deepEqual(
+      [identity.type, identity.id, identity.name, identity.sessionId],
+      ['user', user.id, user.email, undefined],
+    );
+    assert.deepEqual([await send(READ), await send(CREATE)], [200, 403]);
+    const client = clientWith(token);
+    assert.equal((await client.get('/api/v1/users/me')).data.id, user.id);
+    await assert.rejects(client.post('/api/v1/auth/logout/all'), refusedWith(403, 'user_session_required'));
+    await place.setPermissions(user, CREATE);
+    assert.deepEqual([await send(READ), await send(CREATE)], [403, 403]);
+    await place.endSessions(user);
+    await assert.rejects(place.guard.authenticate(bearing(token)), { code: 'invalid_token' });
+  });
+
+  test(`${name}: the guard names who acts as a user, who cannot enter the account`, async () => {
+    const user = await place.addUser(READ);
+    const { token, actor } = await place.actingToken(user);
+    const identity = await place.guard.authenticate(bearing(token));
+    assert.deepEqual([identity.id, identity.name, identity.actedBy], [user.id, user.email, actor]);
+    const { latestToken } = await signedIn(user);
+    assert.equal((await place.guard.authenticate(bearing(latestToken()))).actedBy, undefined);
+    const acting = createActingClient({ baseUrl: place.baseUrl, fetch: place.browser() }, token);
+    await acting.auth.restore();
+    await assert.rejects(acting.post('/api/v1/auth/logout/all'), refusedWith(403, 'acting_as'));
+    await place.endSessions(user);
+    await assert.rejects(place.guard.authenticate(bearing(token)), { code: 'invalid_token' });
   });
 
   test(`${name}: a guard whose service account lacks the role Service refuses everybody`, async () => {

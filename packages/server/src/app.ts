@@ -27,6 +27,11 @@ import { addGuard } from './modules/authz/guard/guard.ts';
 import { createMissingPage } from './modules/console/missing.ts';
 import { consoleRoutes } from './modules/console/routes.ts';
 import { dashboardRoutes } from './modules/dashboard/routes.ts';
+import { eventRoutes } from './modules/events/routes.ts';
+import { sealingOf } from './modules/evidence/entry-seals.ts';
+import { evidenceToExport } from './modules/evidence/lines.ts';
+import { evidenceRoutes } from './modules/evidence/routes.ts';
+import { feedRoutes } from './modules/feed/routes.ts';
 import { forwardRoutes } from './modules/forward/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
 import { providerRoutes } from './modules/identities/provider-routes.ts';
@@ -59,6 +64,7 @@ import { settingRoutes } from './modules/settings/routes.ts';
 import { userAttributeRoutes } from './modules/user-attributes/routes.ts';
 import { userRoutes } from './modules/users/routes.ts';
 import { userSessionRoutes } from './modules/users/sessions/session-routes.ts';
+import { webhookRoutes } from './modules/webhooks/routes.ts';
 import { AppError } from './platform/errors.ts';
 import { hook } from './platform/http/hooks.ts';
 import { addCookies } from './platform/http/plugins/cookies.ts';
@@ -213,11 +219,22 @@ export async function buildApp(deps: Deps): Promise<App> {
   await app.register(async (scope) => discoveryRoutes(scope, settings));
   await app.register(async (scope) => forwardRoutes(scope), { prefix: '/api/v1/access' });
   await app.register(async (scope) => accessChangeRoutes(scope, deps), { prefix: '/api/v1/access' });
+  await app.register(async (scope) => feedRoutes(scope, deps), { prefix: '/api/v1/access' });
+  await app.register(async (scope) => eventRoutes(scope), { prefix: '/api/v1/webhooks/events' });
   await app.register(async (scope) => dashboardRoutes(scope, deps), { prefix: '/api/v1/dashboard' });
   await app.register(
-    async (scope) => auditRoutes(scope, { ...deps, callerIdOf: (request) => callerOf(request).principal.id }),
+    async (scope) => {
+      auditRoutes(scope, {
+        ...deps,
+        callerIdOf: (request) => callerOf(request).principal.id,
+        sealingOf: (db, ids) => sealingOf(db, ids, deps.settings),
+        evidenceToExport: (run) => evidenceToExport(deps.evidence, run),
+      });
+      evidenceRoutes(scope, deps);
+    },
     { prefix: '/api/v1/audit-logs' },
   );
+  await app.register(async (scope) => webhookRoutes(scope, deps), { prefix: '/api/v1/webhooks' });
   await app.register(async (scope) => settingRoutes(scope, deps), { prefix: '/api/v1/settings' });
   await app.register(async (scope) => oauthRoutes(scope, deps), { prefix: '/api/v1/oauth' });
   await app.register(

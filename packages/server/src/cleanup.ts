@@ -28,12 +28,14 @@ import { forgetUsedProofs } from './modules/proofs/service.ts';
 import { removeEndedSignIns } from './modules/provider-sign-in/store.ts';
 import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
 import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-rows.ts';
-import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
-import { keyRetentionSeconds } from './modules/sessions/key-rotation.ts';
-import { applicationKeys, deleteRetiredKeys, sessionKeys } from './modules/sessions/key-store.ts';
+import { endSessionsOfRevokedKeys } from './modules/sessions/keys/revocation.ts';
+import { keyRetentionSeconds } from './modules/sessions/keys/rotation.ts';
+import { applicationKeys, deleteRetiredKeys, sessionKeys } from './modules/sessions/keys/store.ts';
 import { forgetFormerUsers, renewUserMarks } from './modules/users/lists/page-marks.ts';
 import { renewRoleHolders } from './modules/users/role-holders-store.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
+import { deleteOrphans, deleteSettled, giveUpPaused } from './modules/webhooks/deliveries/store.ts';
+import { deleteEndedSecrets as deleteEndedWebhookSecrets } from './modules/webhooks/store.ts';
 import { deleteOldIdempotencyKeys } from './platform/http/plugins/idempotency.ts';
 import { deleteExpiredLimits } from './platform/limits/rate-limit.ts';
 import { deleteOldOutbox, healOutbox } from './platform/mail/outbox.ts';
@@ -56,6 +58,13 @@ const OLD_MAIL_DAYS = 7;
 
 /** For settled logout notices: at least as long as LOGOUT_NOTICE_HOURS may be. */
 const OLD_NOTICE_DAYS = 7;
+
+/** For events that webhooks got, and for those that were given up. */
+const webhookDays = { sentDays: 7, deadDays: 30 };
+/** While a webhook is paused, events wait for so long. */
+const PAUSED_WEBHOOK_DAYS = 7;
+/** Some hundred thousand deliveries. */
+const DELIVERIES_BUDGET_MS = 10_000;
 
 const USER_MARKS_BUDGET_MS = 3_000;
 /** Some hundred thousand audit entries. */
@@ -82,13 +91,16 @@ export async function cleanUp(deps: Deps): Promise<void> {
     application_secrets: () => deleteEndedSecrets(db, ENDED_KEY_DAYS),
     api_keys: () => deleteEndedKeys(db, ENDED_KEY_DAYS),
     personal_tokens: () => deleteEndedTokens(db, ENDED_KEY_DAYS),
-    audit_logs: async () =>
-      settings.auditRetentionDays === 0 ? 0 : deleteOldEntries(db, settings.auditRetentionDays),
+    audit_logs: async () => (settings.auditRetentionDays === 0 ? 0 : removeOldEntries(deps)),
     audit_sink: async () => settings.auditSink === undefined && forgetAbandonedSink(db, ABANDONED_SINK_DAYS),
     idempotency_keys: () => deleteOldIdempotencyKeys(pool),
     rate_limits: () => deleteExpiredLimits(pool),
     logout_notices: () => deleteOldNotices(db, OLD_NOTICE_DAYS, NOTICES_BUDGET_MS),
     application_sessions: () => deleteToldSessions(db, NOTICES_BUDGET_MS),
+    webhook_secrets: () => deleteEndedWebhookSecrets(db),
+    deliveries_of_paused: () => giveUpPaused(db, PAUSED_WEBHOOK_DAYS, DELIVERIES_BUDGET_MS),
+    deliveries: () => deleteSettled(db, webhookDays, DELIVERIES_BUDGET_MS),
+    deliveries_of_none: () => deleteOrphans(db, DELIVERIES_BUDGET_MS),
     outbox_put_off: () => healOutbox(pool),
     outbox_rows: () => deleteOldOutbox(pool, OLD_MAIL_DAYS),
     outbox_files: () => deleteOldOutboxFiles(join(settings.dataDir, 'outbox'), OLD_MAIL_DAYS),
@@ -105,6 +117,12 @@ export async function cleanUp(deps: Deps): Promise<void> {
   }
   log.info({ removed }, 'clean-up done');
   if (failed.length > 0) throw new Error(`these parts of the clean-up failed: ${failed.join(', ')}`);
+}
+
+/** Sealed entries go with their whole seal. What is not sealed yet will be, unless sealing is off. */
+async function removeOldEntries({ db, settings, sealer }: Deps): Promise<number> {
+  const sealed = await sealer.removeOld(settings.auditRetentionDays);
+  return settings.auditSealing ? sealed : sealed + (await deleteOldEntries(db, settings.auditRetentionDays));
 }
 
 async function deleteRetiredApplicationKeys(db: Deps['db']): Promise<string[]> {

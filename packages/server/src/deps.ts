@@ -1,5 +1,6 @@
 // The composition root: creates every long-lived component of the service from the settings.
 // It must not open connections: foundation.ts opens the database, and prepare-database.ts prepares it.
+import { join } from 'node:path';
 import type { Pool } from 'pg';
 import type { Tallies } from './metrics/tallies.ts';
 import {
@@ -27,12 +28,16 @@ import { createUserLimit, type UserLimit } from './modules/authz/guard/user-limi
 import { createSubjectSource, type SubjectSource } from './modules/authz/subjects.ts';
 import { createKeptLists, type KeptLists } from './modules/authz/unchanged-lists.ts';
 import type { Logo } from './modules/console/logo.ts';
+import { createHeadsFile } from './modules/evidence/heads/file.ts';
+import type { ProofDeps } from './modules/evidence/proofs.ts';
+import { createSealer, type Sealer } from './modules/evidence/sealer.ts';
 import {
   createFactorChecks,
   createTotpVault,
   type FactorChecks,
   type TotpVault,
 } from './modules/factors/service.ts';
+import { createFeed, type Feed } from './modules/feed/service.ts';
 import type { ProviderAddresses } from './modules/identity-providers/upstream/asking.ts';
 import { createUpstreams, type Upstreams } from './modules/identity-providers/upstream/upstreams.ts';
 import { createProviderVault, type ProviderVault } from './modules/identity-providers/vault.ts';
@@ -47,11 +52,17 @@ import { createAssertions, createKeySources } from './modules/proofs/service.ts'
 import { createProviderCodes } from './modules/provider-sign-in/codes.ts';
 import { createProviderSignIns, type ProviderSignIns } from './modules/provider-sign-in/deps.ts';
 import { createRequiredProviders, type RequiredProviders } from './modules/required-providers/service.ts';
-import { createKeyRing, type KeyRing } from './modules/sessions/key-ring.ts';
+import { createKeyRing, type KeyRing } from './modules/sessions/keys/ring.ts';
+import { refusalOf } from './modules/sessions/service.ts';
 import { createTokenLookup, type TokenLookup } from './modules/sessions/token-lookup.ts';
+import { queueEvent } from './modules/webhooks/further-events.ts';
+import { enqueuePausedMails } from './modules/webhooks/paused-mails.ts';
+import { createWebhookVault, type WebhookVault } from './modules/webhooks/vault.ts';
+import { createWebhookWorker } from './modules/webhooks/worker.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { type AgedReads, createAgedReads, readsOnPrimary } from './platform/db/aged-reads.ts';
 import { createKysely } from './platform/db/pool.ts';
+import type { TargetWorker } from './platform/delivery/targets.ts';
 import type { DeliveryWorker } from './platform/delivery/worker.ts';
 import type { Exports } from './platform/http/answers/export.ts';
 import type { Tls } from './platform/http/server/tls.ts';
@@ -119,6 +130,8 @@ export type Deps = {
   graphSource: GraphSource;
   /** Loads the subjects of decisions. */
   subjectSource: SubjectSource;
+  /** Tells services what has changed. Null if FEED is off. */
+  feed: Feed | null;
   /** Lists of roles and permissions under their ETags. */
   keptLists: KeptLists;
   csrf: Csrf;
@@ -183,6 +196,11 @@ export type Deps = {
   /** Tells applications that sessions have ended. */
   noticeWorker: DeliveryWorker;
 
+  /** Tells webhooks what the audit log records. */
+  webhookWorker: TargetWorker;
+  /** Seals and opens the secrets that sign events. */
+  webhookVault: WebhookVault;
+
   /** Null unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */
   tracing: Tracing | null;
   /** What is counted for /metrics. Null if METRICS_ADDRESS is not set. */
@@ -190,6 +208,11 @@ export type Deps = {
 
   /** Sends audit entries to AUDIT_SINK. Null if it is not set. */
   sinkWorker: SinkWorker | null;
+
+  /** Seals the audit log. */
+  sealer: Sealer;
+  /** What reads its evidence needs. */
+  evidence: ProofDeps;
 
   /** The operator's logo, checked. Undefined if LOGO_FILE is not set. */
   logo: Logo | undefined;
@@ -269,6 +292,7 @@ export function createDeps(parts: Parts): Deps {
     }),
   });
   const sink = settings.auditSink && createSink(settings.auditSink, settings.auditSinkSecret, log);
+  const sinkWorker = sink ? createSinkWorker({ db, log, sink }) : null;
   const sessionDeps = {
     settings,
     db,
@@ -280,9 +304,11 @@ export function createDeps(parts: Parts): Deps {
     limiter,
     auditLog,
   };
+  const apiKeys = createApiKeys({ reservedPool, pool, log, auditLog });
   // Leaves at least one connection to other users, if there is more than one.
   const share = Math.max(1, pool.options.max - 1);
   const providerVault = createProviderVault(secretKey);
+  const webhookVault = createWebhookVault(secretKey);
   return {
     ...sessionDeps,
     pool,
@@ -302,9 +328,48 @@ export function createDeps(parts: Parts): Deps {
     outbox,
     transport,
     noticeWorker: createNoticeWorker(sessionDeps),
+    webhookVault,
+    webhookWorker: createWebhookWorker({
+      db,
+      log,
+      auditLog,
+      settings,
+      webhookVault,
+      notify: (tx, webhook) => enqueuePausedMails(tx, enqueueAccountMail, webhook),
+      wakeMails: () => outbox.wake(),
+    }),
     logo: parts.logo,
-    sinkWorker: sink ? createSinkWorker({ db, log, sink }) : null,
-    apiKeys: createApiKeys({ reservedPool, pool, log, auditLog }),
+    evidence: { db, secretKey },
+    sealer: createSealer({
+      db,
+      log,
+      auditLog,
+      secretKey,
+      settings,
+      headsFile: createHeadsFile(settings.auditHeadsFile ?? join(settings.dataDir, 'audit-heads.txt')),
+      tellSink: (head) => sinkWorker?.tellHead(head),
+      tell: (head) =>
+        queueEvent(db, {
+          type: 'audit_log_sealed',
+          resourceType: 'audit_log',
+          resourceId: head.origin.slice(head.origin.lastIndexOf('/') + 1),
+          details: head,
+        }),
+    }),
+    sinkWorker,
+    apiKeys,
+    feed: settings.feed
+      ? createFeed({
+          db,
+          auditLog,
+          reservedPool,
+          log,
+          apiKeys,
+          graphSource,
+          refusalOf: (token) => refusalOf(sessionDeps, token),
+          settings,
+        })
+      : null,
     personalTokens: createPersonalTokens({ reservedPool, pool, log, auditLog, settings }),
     applicationClients: createApplicationClients({
       reservedPool,

@@ -15,7 +15,8 @@ import { startMetrics } from './metrics/start.ts';
 import { isAssignableRole } from './modules/assignments/unattended.ts';
 import { otherPasskeyDomains } from './modules/factors/passkeys/domains.ts';
 import { countFactorUsers } from './modules/factors/user-count-store.ts';
-import { KEY_RELOAD_SECONDS } from './modules/sessions/key-ring.ts';
+import { keepUp } from './modules/feed/store.ts';
+import { KEY_RELOAD_SECONDS } from './modules/sessions/keys/ring.ts';
 import { countLiveSessions } from './modules/sessions/live-count-store.ts';
 import { isDatabaseUnavailable } from './platform/db/failures.ts';
 import { repeatRead } from './platform/jobs/repeated-read.ts';
@@ -102,6 +103,10 @@ const LIVE_COUNT_MINUTES = 0.75;
 /** Half of the minute in which applications learn of a lost permission. */
 const LOST_ACCESS_MINUTES = 0.5;
 const FACTOR_COUNT_MINUTES = 5;
+/** The change feed keeps an hour; a minute more is a sixtieth. */
+const FEED_UPKEEP_MINUTES = 1;
+/** Ten seconds: for so long, an entry can be changed without a trace. */
+const SEAL_MINUTES = 1 / 6;
 
 async function startOn(options: ServiceOptions): Promise<Service> {
   const { settings, log } = options;
@@ -115,6 +120,8 @@ async function startOn(options: ServiceOptions): Promise<Service> {
   every('lost-access', LOST_ACCESS_MINUTES, () => endLostAccessOfAll(deps));
   every('user-marks', sessionRowsMinutes(settings), () => renewPositions(deps));
   every('factor-users', FACTOR_COUNT_MINUTES, async () => void (await countFactorUsers(deps.db)));
+  every('feed', FEED_UPKEEP_MINUTES, () => keepUp(deps.db));
+  if (settings.auditSealing) every('audit-seals', SEAL_MINUTES, () => deps.sealer.run());
   every('live-sessions', LIVE_COUNT_MINUTES, async () => void (await countLiveSessions(deps.db)));
   const app = await buildApp(deps).catch(async (error: unknown) => {
     await foundation.close();
@@ -157,6 +164,7 @@ async function startOn(options: ServiceOptions): Promise<Service> {
     if (!stopping.signal.aborted) reads = startReads(deps);
     deps.outbox.start();
     deps.noticeWorker.start();
+    deps.webhookWorker.start();
     deps.sinkWorker?.start();
     scheduler.start();
     return done;
@@ -170,11 +178,14 @@ async function startOn(options: ServiceOptions): Promise<Service> {
     // No load balancer sends requests to an instance that was never ready.
     if (deps.readiness.ready && graceSeconds > 0) await wait(graceSeconds * 1_000);
     stopping.abort();
+    // Otherwise the server would wait for its streams.
+    deps.feed?.close();
     await Promise.all([
       app.close(),
       scheduler.stop(),
       deps.outbox.stop(),
       deps.noticeWorker.stop(),
+      deps.webhookWorker.stop(),
       deps.sinkWorker?.stop(),
     ]);
     await Promise.race([prepared.catch(() => {}), wait(PREPARE_GRACE_MS, undefined, { ref: false })]);

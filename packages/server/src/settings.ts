@@ -17,6 +17,7 @@ import { auditSettings } from './settings/audit.ts';
 import { browsersSettings } from './settings/browsers.ts';
 import { databaseSettings } from './settings/database.ts';
 import { devicesSettings, requireKnownWhileTrusted } from './settings/devices.ts';
+import { feedSettings } from './settings/feed.ts';
 import { limitsSettings } from './settings/limits.ts';
 import { monitoringSettings } from './settings/monitoring.ts';
 import { pagesSettings } from './settings/pages.ts';
@@ -35,6 +36,7 @@ export const settingSections = {
   'Second factors': secondFactorsSettings,
   Devices: devicesSettings,
   'Sessions and tokens': sessionsSettings,
+  'Change feed': feedSettings,
   'Rate limits': limitsSettings,
   Browsers: browsersSettings,
   'Audit log': auditSettings,
@@ -49,6 +51,7 @@ export const settingDefinitions = {
   ...secondFactorsSettings,
   ...devicesSettings,
   ...sessionsSettings,
+  ...feedSettings,
   ...limitsSettings,
   ...browsersSettings,
   ...auditSettings,

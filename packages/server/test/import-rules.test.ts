@@ -145,7 +145,7 @@ const violations: [string, string, string, string?][] = [
   ['a store imports no service', `${modules}/roles/store.ts`, imports('./service.ts')],
   [
     'a store imports no service of another module',
-    `${modules}/sessions/key-store.ts`,
+    `${modules}/sessions/refresh-store.ts`,
     imports('../audit/service.ts'),
   ],
   ['audit imports no other module', `${modules}/audit/service.ts`, imports('../sessions/service.ts')],

@@ -84,6 +84,7 @@ test('every operation has a summary, a tag, a unique camelCase name, an answer a
   for (const { name, operation } of entries()) {
     assert.match(operation.summary, /^[A-Z].{4,}[^.]$/, name);
     assert.match(operation.operationId, /^[a-z][A-Za-z0-9]+$/, name);
+    assert.doesNotMatch(operation.operationId, /[a-z]ie(?![a-z])/, `${name}: the singular of -ies is -y`);
     assert.ok(!names.has(operation.operationId), `${operation.operationId} names two operations`);
     names.add(operation.operationId);
     assert.equal(operation.tags.length, 1, name);

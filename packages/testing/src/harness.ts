@@ -14,6 +14,7 @@ import { loadSettings } from '@castellan/server/settings';
 import pg from 'pg';
 import { createClient, type TestClient } from './client.ts';
 import { createCheapHasher } from './hashing.ts';
+import { watchEntries } from './records/audit-schemas.ts';
 import { createScratchDatabase } from './scratch-database.ts';
 import { watch, watchSettings, watchTraces } from './secret-watch.ts';
 
@@ -57,6 +58,14 @@ const testEnvironment = {
   LOG_LEVEL: 'info',
   DATABASE_POOL_SIZE: '10',
 };
+
+/** Settings of a whole run, such as `AUDIT_SEALING=off FEED=off`, unless a test sets them itself. */
+const settingsOfRun: Record<string, string> = Object.fromEntries(
+  (process.env.TEST_SETTINGS ?? '')
+    .split(' ')
+    .filter(Boolean)
+    .map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)]),
+);
 
 export type TestMail = { kind: string; to: string; subject: string; text: string; token: string | null };
 
@@ -136,6 +145,7 @@ async function startInstance(
     ...testEnvironment,
     DATABASE_URL: database.url,
     DATA_DIR: dataDir,
+    ...settingsOfRun,
     ...environment,
   });
   const service = await startService({
@@ -151,6 +161,7 @@ async function startInstance(
   const stop = async (): Promise<void> => {
     await service.stop();
     await watchTraces(logLines, async (text) => (await database.pool.query(text)).rows);
+    await watchEntries(async (text) => (await database.pool.query(text)).rows);
     await rm(dataDir, { recursive: true, force: true });
   };
   const instance: TestService = {
@@ -178,15 +189,15 @@ async function startInstance(
 /** Not an assertion about speed: what has not happened by then will not happen, under any load. */
 const HANG_MS = 60_000;
 
-/** Polls until `look` returns a value and returns it. Throws after 60 s; `what` completes "waited for …". */
+/** Polls until `look` returns a value other than undefined and false, and returns it. Throws after 60 s; `what` completes "waited for …". */
 export async function eventually<T>(
-  look: () => T | undefined | Promise<T | undefined>,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
   what: string,
 ): Promise<T> {
   const end = performance.now() + HANG_MS;
   for (;;) {
     const found = await look();
-    if (found !== undefined) return found;
+    if (found !== undefined && found !== false) return found;
     if (performance.now() > end) throw new Error(`waited ${HANG_MS / 1_000} s without success for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
@@ -208,7 +219,8 @@ const warnings: readonly (readonly [kind: string, subject: RegExp])[] = [
   ['app_suspended', /authenticator app|Authenticator-App/],
   ['new_sign_in', /New sign-in|Neue Anmeldung/],
   ['personal_token_created', /personal access token|persönliches Zugriffstoken/],
-  ['acted_as', /acts as you|in Ihrem Namen/],
+  ['webhook_paused', /A webhook of|Ein Webhook von/],
+  ['acted_as', /is using your|benutzt Ihr Konto/],
   ['identity_connected', /was connected to|verknüpft/],
   ['account_taken_over', /is confirmed$|ist bestätigt$/],
   ['account_made', /^Your account at [^ ]+$|^Ihr Konto bei [^ ]+$/],
@@ -266,7 +278,7 @@ export async function createVerifiedUser(
 
 /** Returns a client that is signed in as this user. */
 export async function signIn(
-  service: TestService,
+  service: Pick<TestService, 'client'>,
   user: { email: string; password: string },
 ): Promise<TestClient> {
   const client = service.client();

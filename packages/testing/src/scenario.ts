@@ -17,6 +17,7 @@ export const areas = {
   factors: 'Around the second factor',
   fuzzing: 'Hostile input',
   faults: 'Faults',
+  feed: 'The feed of changes',
   timing: 'Equal work',
   http: 'HTTP at its edges',
   secrets: 'Secrets',

@@ -189,12 +189,9 @@ const tables: readonly string[] = [
 ];
 
 /** Returns undefined when a test has removed the table or the database. */
-async function rowsOf(
-  table: string,
-  sql: (text: string) => Promise<{ row: string }[]>,
-): Promise<string[] | undefined> {
+export async function unlessGone<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
-    return (await sql(`select t::text as row from ${table} t limit ${MAX_ROWS}`)).map(({ row }) => row);
+    return await read();
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     // Undefined table; refused, cut or terminated connections.
@@ -223,9 +220,9 @@ export async function watchTraces(
     tried += logLines.length;
     held += 1;
     for (const table of tables) {
-      const rows = await rowsOf(table, sql);
+      const rows = await unlessGone(() => sql(`select t::text as row from ${table} t limit ${MAX_ROWS}`));
       if (!rows) continue;
-      for (const row of rows) watch.assertClean(`table ${table}`, row);
+      for (const { row } of rows) watch.assertClean(`table ${table}`, row);
       tried += rows.length;
       held += 1;
     }

@@ -8,7 +8,8 @@ const background =
   /\bjob_schedule\b|from "?signing_keys\b|\bfrom session_ends\b|^(?!\s*insert into outbox).*\boutbox\b/s;
 
 // The files that run periodic jobs, reload keys, and send mails and notices; they are in the stack of each statement of such work.
-const jobs = /\/src\/(cleanup|platform\/jobs\/(scheduler|repeated-read)|platform\/delivery\/worker)\.ts/;
+const jobs =
+  /\/src\/(cleanup|platform\/jobs\/(scheduler|repeated-read)|platform\/delivery\/(worker|targets|outcomes)|modules\/webhooks\/worker)\.ts/;
 
 /** Returns whether a periodic job sends the current statement. */
 function isOfJob(): boolean {

@@ -1,8 +1,9 @@
-// Decides which Castellan a command talks to, and with which API key. A key is never printed, never taken from the
+// Decides which Castellan a command talks to, and with which API key, personal token or access token. A credential is never printed, never taken from the
 // command line, and never sent to another URL than the one that it was stored with.
 import { readFile } from 'node:fs/promises';
 import type { Client } from '@castellan/sdk';
 import { type Call, Failure, type Option, UsageError } from '../command.ts';
+import { fetchWithCsrf, isAccessToken } from '../input/session-credential.ts';
 import { failureOf } from './failures.ts';
 import { type Profile, readProfiles } from './profiles.ts';
 import { loadSdk } from './sdk.ts';
@@ -37,7 +38,10 @@ export const overApi =
 export async function openClient(url: string, key: string) {
   const { createClient, CastellanError } = await loadSdk();
   try {
-    return { client: createClient({ baseUrl: url, apiKey: key, timeoutMs: 30_000 }), CastellanError };
+    const client = isAccessToken(key)
+      ? createClient({ baseUrl: url, accessToken: key, timeoutMs: 30_000, fetch: fetchWithCsrf(url) })
+      : createClient({ baseUrl: url, apiKey: key, timeoutMs: 30_000 });
+    return { client, CastellanError };
   } catch (error) {
     if (error instanceof TypeError) throw new UsageError(error.message);
     throw error;

@@ -53,6 +53,11 @@ export const applicationId = async ({ client }: Api, text: string): Promise<stri
     ? text.toLowerCase()
     : find('application', text, client.items('/api/v1/applications', { query: { search: text, size: 100 } }));
 
+export const webhookId = async ({ client }: Api, text: string): Promise<string> =>
+  isId(text)
+    ? text.toLowerCase()
+    : find('webhook', text, client.items('/api/v1/webhooks', { query: { size: 100 } }));
+
 /** Returns the id of an API resource, by name, identifier or id. */
 export const apiResourceId = async ({ client }: Api, text: string): Promise<string> => {
   if (isId(text)) return text.toLowerCase();

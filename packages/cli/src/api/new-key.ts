@@ -13,7 +13,8 @@ export const fileOption: Option = {
 
 /** What is made: `key` or `secret`, which is also the member of the record that is shown once. */
 type Noun = 'key' | 'secret';
-type Data<N extends Noun> = { prefix: string } & { [K in N]?: string };
+type Data<N extends Noun> = { id: string; prefix?: string } & { [K in N]?: string };
+const labelOf = ({ id, prefix }: { id: string; prefix?: string }): string => prefix ?? id;
 type Made<N extends Noun> = Answer<{ data: Data<N> }> | null;
 
 /** `make` returns null for a dry run. The file is reserved before, because the service shows what it made only once. */
@@ -32,7 +33,7 @@ export async function handOver<N extends Noun>(
     await write(handle, noun, answer.result.data);
     isWritten = true;
     const { [noun]: _, ...data } = answer.result.data;
-    const sentence = `${noun === 'key' ? 'Key' : 'Secret'} ${answer.result.data.prefix} is in ${file}.`;
+    const sentence = `${noun === 'key' ? 'Key' : 'Secret'} ${labelOf(answer.result.data)} is in ${file}.`;
     api.call.print(
       api.call.values.json === true ? jsonText({ ...answer.result, data }, 2) : printable(sentence),
     );
@@ -56,7 +57,7 @@ function textIn<N extends Noun>(noun: N, data: Data<N>): string {
   if (text !== undefined) return text;
   throw new Failure(
     1,
-    `the ${noun} ${data.prefix} was created by an earlier request, and is shown only once. ${noun === 'key' ? 'Rotate it to get another' : 'Create another, and revoke this one'}.`,
+    `the ${noun} ${labelOf(data)} was created by an earlier request, and is shown only once. ${noun === 'key' ? 'Rotate it to get another' : 'Create another, and revoke this one'}.`,
   );
 }
 
@@ -79,7 +80,7 @@ async function write<N extends Noun>(handle: FileHandle, noun: N, created: Data<
   } catch (error) {
     throw new Failure(
       1,
-      `the ${noun} ${created.prefix} was created, but could not be written (${Object(error).code}). Revoke it, and create another.`,
+      `the ${noun} ${labelOf(created)} was created, but could not be written (${Object(error).code}). Revoke it, and create another.`,
     );
   }
 }

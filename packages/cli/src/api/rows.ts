@@ -1,8 +1,8 @@
 // Carries out a command for each row of NDJSON, with a verdict for each. A wrong row never stops the others.
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { type Call, Failure, type Option, UsageError } from '../command.ts';
+import { linesOf } from '../input/lines.ts';
 import { exitCodeOf } from './failures.ts';
 import { jsonText, printable } from './text.ts';
 
@@ -29,7 +29,7 @@ export async function eachRow(
   const failed: number[] = [];
   let row = 0;
   try {
-    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const line of linesOf(input)) {
       row += 1;
       if (line.trim() === '') continue;
       const verdict = await verdictOn(row, () => work(parseRow(line)));

@@ -139,6 +139,10 @@ function report({ print }: Call, { database, contents, restored, keepsSessions, 
     print(
       `Recovery codes that were used after ${time} work again. Users can make new ones; reset the second factors of those who lost theirs.`,
     );
+  if (restored.plannedDeletions > 0)
+    print(
+      `Deleted by their owners: ${amount(restored.plannedDeletions, 'account')}, with any that its owner kept after ${time}. They are not active, the links that keep them are gone, and none is removed within 7 days. Activate those that stay.`,
+    );
   if (restored.revokedApiKeys > 0) print(`Revoked: ${amount(restored.revokedApiKeys, 'API key')}.`);
   if (restored.revokedSecrets > 0)
     print(`Revoked: ${amount(restored.revokedSecrets, 'secret')} of applications. Create new ones.`);

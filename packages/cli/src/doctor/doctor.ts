@@ -1,7 +1,7 @@
 // `castellan doctor`: looks at everything that the service depends on, and says what to do. It changes nothing, apart
 // from starting an embedded database that is stopped, which it stops again.
 import { styleText } from 'node:util';
-import { listSigningKeys } from '@castellan/server/modules/sessions/key-revocation';
+import { listSigningKeys } from '@castellan/server/modules/sessions/keys/revocation';
 import { createLog } from '@castellan/server/platform/logging/log';
 import { canonicalEmail } from '@castellan/server/platform/security/email';
 import { loadSettings, type Settings } from '@castellan/server/settings';
@@ -12,6 +12,7 @@ import { type Call, Failure, optionOf, UsageError } from '../command.ts';
 import { lookAtPlainAddresses } from './addresses.ts';
 import { lookAtCertificate } from './certificate.ts';
 import { lookAtClock, lookAtPooler, lookAtSchema, lookAtServer } from './database.ts';
+import { lookAtFeed } from './feed.ts';
 import { type Finding, type Level, ok, probe, warn } from './finding.ts';
 import { lookAtKeys } from './keys.ts';
 import { lookAtAddress, lookAtConsole, lookAtDisk } from './machine.ts';
@@ -113,6 +114,9 @@ async function examineDatabase(
   add(await probe('applications', 'See docs/operate/openid.md.', () => lookAtNotices(deps.pool)));
   add(await probe('applications', 'See docs/operate/openid.md.', () => lookAtPlainAddresses(deps.pool)));
   add(await probe('providers', 'See docs/administer/sign-in-providers.md.', () => lookAtProviders(deps)));
+  add(
+    await probe('feed', 'See docs/integrate/live-decisions.md.', () => lookAtFeed(deps.pool, deps.settings)),
+  );
   add(await probe('passkeys', 'See docs/operate/upgrade.md.', () => lookAtPasskeys(foundation)));
   return listSigningKeys(deps.db).then(
     (keys) => keys.map(({ id }) => id),

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { opensOne } from '@castellan/server/modules/factors/unreadable';
-import { listSigningKeys } from '@castellan/server/modules/sessions/key-revocation';
+import { listSigningKeys } from '@castellan/server/modules/sessions/keys/revocation';
 import type { Foundation } from '@castellan/server/start/foundation';
 import { bad, ok, type Report, warn } from './finding.ts';
 

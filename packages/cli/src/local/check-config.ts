@@ -1,20 +1,23 @@
-// `castellan check-config`: prints the settings as the service would read them. It opens no database and shows no secret.
+// `castellan check-config`: prints the settings as the service would read them, and checks the files that they name. It opens no database
+// and shows no secret.
 
 import { loadMailTemplates } from '@castellan/server/modules/auth/mail-templates';
 import { loadLogo } from '@castellan/server/modules/console/logo';
 import type { SettingInForce } from '@castellan/server/platform/config/config';
 import { loadSettings } from '@castellan/server/settings';
+import { checkNamedFiles } from '@castellan/server/start/checks/named-files';
 import type { Call } from '../command.ts';
 
-/** Prints every setting. Rejects if settings are wrong; the message lists every problem. */
+/** Prints every setting. Rejects if settings or the files that they name are wrong; the message lists every problem. */
 export async function checkConfig({ environment, print }: Call): Promise<void> {
   const settings = loadSettings(environment);
   const { inForce, warnings, secretFiles, mailTemplatesDir, language, logoFile } = settings;
   loadMailTemplates(mailTemplatesDir, language);
   loadLogo(logoFile);
+  const aboutFiles = await checkNamedFiles(settings);
   const width = Math.max(...inForce.map(({ name }) => name.length)) + 2;
   for (const one of inForce) print(`${one.name.padEnd(width)}${displayed(one, secretFiles.get(one.name))}`);
-  for (const warning of warnings) print(`warning: ${warning}`);
+  for (const warning of [...warnings, ...aboutFiles]) print(`warning: ${warning}`);
 }
 
 function displayed(setting: SettingInForce, file: string | undefined): string {

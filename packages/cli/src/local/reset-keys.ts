@@ -1,6 +1,6 @@
 // `castellan reset-keys`: replaces the signing keys after the SECRET_KEY that encrypted them was lost.
 import { suspendUnreadable } from '@castellan/server/modules/factors/unreadable';
-import { resetSigningKeys } from '@castellan/server/modules/sessions/key-revocation';
+import { resetSigningKeys } from '@castellan/server/modules/sessions/keys/revocation';
 import type { Call } from '../command.ts';
 import { confirm } from '../input/confirmation.ts';
 import { onDatabase } from './database.ts';

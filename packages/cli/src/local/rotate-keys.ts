@@ -5,10 +5,10 @@ import {
   type ListedKey,
   listSigningKeys,
   revokeSigningKey,
-} from '@castellan/server/modules/sessions/key-revocation';
-import { KEY_SET_MAX_AGE_SECONDS, KEY_SPREAD_SECONDS } from '@castellan/server/modules/sessions/key-ring';
-import { rotateSigningKey } from '@castellan/server/modules/sessions/key-rotation';
-import { type KeyFamily, keyFamilies, sessionKeys } from '@castellan/server/modules/sessions/key-store';
+} from '@castellan/server/modules/sessions/keys/revocation';
+import { KEY_SET_MAX_AGE_SECONDS, KEY_SPREAD_SECONDS } from '@castellan/server/modules/sessions/keys/ring';
+import { rotateSigningKey } from '@castellan/server/modules/sessions/keys/rotation';
+import { type KeyFamily, keyFamilies, sessionKeys } from '@castellan/server/modules/sessions/keys/store';
 import type { Foundation } from '@castellan/server/start/foundation';
 import { type Call, UsageError } from '../command.ts';
 import { confirm } from '../input/confirmation.ts';

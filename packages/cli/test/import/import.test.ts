@@ -386,6 +386,60 @@ describe('rows', () => {
       assert.equal((await admin.delete(`/api/v1/user-attributes/${id}?force=true`)).status, 200);
   });
 
+  test('a row that gave way to one with wrong attributes goes in, in a dry run too', async () => {
+    const admin = await signIn(service, ADMIN);
+    const made = await admin.post('/api/v1/user-attributes', { name: 'desk', label: 'D', type: 'integer' });
+    assert.equal(made.status, 201, made.text);
+    const from = await fileOf('rivals.ndjson', [
+      { email: 'rival@example.com', external_id: 'r-1', attributes: { desk: 'x' } },
+      { email: 'rival@example.com', attributes: { desk: 'y' } },
+      { email: 'other.rival@example.com', external_id: 'r-1' },
+      { email: 'rival@example.com', attributes: { desk: 1 } },
+      { email: 'Rival@example.com', attributes: { desk: 2 } },
+    ]);
+    const verdictsOf = (lines: readonly Line[]) => lines.map(({ verdict }) => verdict);
+    const tried = await run('import users', { from, 'dry-run': true });
+    const dry = ['refused', 'refused', 'would_create', 'would_create', 'exists'];
+    assert.deepEqual(verdictsOf(tried.verdicts), dry, tried.error ?? '');
+    const { verdicts } = await run('import users', { from });
+    assert.deepEqual(verdictsOf(verdicts), ['refused', 'refused', 'created', 'created', 'exists']);
+    const [rival] = await service.sql<{ id: string }>(
+      `select id from users where email = 'rival@example.com'`,
+    );
+    assert.deepEqual([verdicts[3]?.id, verdicts[4]?.id], [rival?.id, rival?.id]);
+    const gone = await admin.delete(`/api/v1/user-attributes/${made.body.data.id}?force=true`);
+    assert.equal(gone.status, 200);
+  });
+
+  test('a dry run remembers from batch to batch who would be created, and no others', async () => {
+    const admin = await signIn(service, ADMIN);
+    const made = await admin.post('/api/v1/user-attributes', {
+      ...{ name: 'locker', label: 'L', type: 'integer', unique: true },
+    });
+    assert.equal(made.status, 201, made.text);
+    const filler = Array.from({ length: 1_000 }, (_, i) => ({ email: `filler${i}@dry.example.com` }));
+    const from = await fileOf('batches.ndjson', [
+      { email: 'one@dry.example.com', attributes: { locker: 1 } },
+      { email: 'two@dry.example.com', attributes: { locker: 'x' } },
+      ...filler,
+      { email: 'three@dry.example.com', attributes: { locker: 1 } },
+      { email: 'two@dry.example.com', attributes: { locker: 2 } },
+      { email: 'one@dry.example.com' },
+    ]);
+    const { verdicts } = await run('import users', { from, 'dry-run': true });
+    assert.deepEqual(
+      verdicts.filter(({ name }) => !name?.startsWith('filler')).map(({ name, verdict }) => [name, verdict]),
+      [
+        ['one@dry.example.com', 'would_create'],
+        ['two@dry.example.com', 'refused'],
+        ['three@dry.example.com', 'refused'],
+        ['two@dry.example.com', 'would_create'],
+        ['one@dry.example.com', 'exists'],
+      ],
+    );
+    assert.equal((await admin.delete(`/api/v1/user-attributes/${made.body.data.id}`)).status, 200);
+  });
+
   test('both spellings of an internationalized domain are one user, shown with its letters', async () => {
     const from = await fileOf('domains.ndjson', [
       { email: 'joerg@xn--mnchen-3ya.example' },
@@ -550,6 +604,14 @@ describe('export', () => {
 
   test('an empty service gets the same groups, roles and users', async () => {
     const empty = await startTestService({ after: (hook) => void hooks.push(hook) });
+    const admin = await signIn(service, ADMIN);
+    const invited = await admin.post('/api/v1/users/invitations', { email: 'nameless@invited.example.com' });
+    assert.equal(invited.status, 201, invited.text);
+    const leaving = await fileOf('leaving.ndjson', [{ email: 'leaving@example.com' }]);
+    await run('import users', { from: leaving });
+    await service.sql(
+      `update users set is_active = false, deletion_due_at = now() + interval '14 days' where email = 'leaving@example.com'`,
+    );
     const exported = async (kind: string, on: TestService, name: string, more: Values = {}) => {
       const to = join(folder, `${name}-${kind}.ndjson`);
       assert.equal((await run(`export ${kind}`, { to, ...more }, on)).error, null);

@@ -6,12 +6,14 @@ import type { AppPath } from '../common/paths.ts';
 import { pageSizes } from './page-size.ts';
 import {
   choiceIn,
+  conditionIn,
   dayIn,
   flagIn,
   type Given,
   momentIn,
   numberIn,
   optional,
+  sequenceIn,
   textIn,
   uuidIn,
 } from './search.ts';
@@ -39,6 +41,8 @@ type RouterPath<P extends string> = P extends `${infer Before}:${infer After}` ?
 const MAX_PAGE = 1_000_000;
 /** The service takes no longer ids, actions, types and addresses. */
 const MAX_NAME = 100;
+/** Of the name of an attribute, and the longest value of one. */
+const MAX_CONDITION = 4_051;
 /** Of the name of a permission. */
 const MAX_PERMISSION = 400;
 
@@ -80,10 +84,12 @@ export const pages = {
         second_factor: choiceIn(given, 'second_factor', ['on', 'off', 'missing']),
         invited: flagIn(given, 'invited'),
         invitation: choiceIn(given, 'invitation', ['open', 'ended']),
+        attribute: conditionIn(given, 'attribute', MAX_CONDITION),
         sort: choiceIn(given, 'sort', userSorts),
         user: uuidIn(given, 'user'),
         tab: choiceIn(given, 'tab', [
           'profile',
+          'attributes',
           'access',
           'security',
           'identities',
@@ -99,6 +105,17 @@ export const pages = {
     load: () => import('./pages/users/NewUser.tsx').then(({ NewUser }) => ({ default: NewUser })),
     anyOf: ['users.create'],
     tag: 'users',
+  },
+  '/user-attributes': {
+    title: () => t.common.nav.userAttributes,
+    load: () =>
+      withLaterTexts(import('./pages/user-attributes/UserAttributes.tsx')).then(({ UserAttributes }) => ({
+        default: UserAttributes,
+      })),
+    anyOf: ['user_attribute.read'],
+    menuKey: 'b',
+    tag: 'user-attributes',
+    search: (given: Given) => optional({ q: textIn(given, 'q') }),
   },
   '/roles': {
     title: () => t.common.nav.roles,
@@ -209,6 +226,7 @@ export const pages = {
     search: (given: Given) =>
       optional({
         actor: uuidIn(given, 'actor'),
+        acted_by: uuidIn(given, 'acted_by'),
         type: textIn(given, 'type', MAX_NAME),
         target: textIn(given, 'target', MAX_NAME),
         action: textIn(given, 'action', MAX_NAME),
@@ -329,6 +347,44 @@ export const pages = {
     tag: 'identity-providers',
     search: (given: Given) =>
       optional({ tab: choiceIn(given, 'tab', ['settings', 'activity']), ...activity(given) }),
+  },
+  '/webhooks': {
+    title: () => t.common.nav.webhooks,
+    load: () =>
+      withLaterTexts(import('./pages/webhooks/list/Webhooks.tsx')).then(({ Webhooks }) => ({
+        default: Webhooks,
+      })),
+    anyOf: ['webhook.read'],
+    menuKey: 'w',
+    tag: 'webhooks',
+  },
+  '/webhooks/new': {
+    title: () => t.common.nav.webhooks,
+    load: () =>
+      withLaterTexts(import('./pages/webhooks/NewWebhook.tsx')).then(({ NewWebhook }) => ({
+        default: NewWebhook,
+      })),
+    anyOf: ['webhook.create'],
+    tag: 'webhooks',
+  },
+  '/webhooks/$id': {
+    title: () => t.common.nav.webhooks,
+    load: () =>
+      withLaterTexts(import('./pages/webhooks/record/WebhookPage.tsx')).then(({ WebhookPage }) => ({
+        default: WebhookPage,
+      })),
+    anyOf: ['webhook.read'],
+    tag: 'webhooks',
+    search: (given: Given) =>
+      optional({
+        tab: choiceIn(given, 'tab', ['deliveries', 'settings', 'secrets', 'activity']),
+        state: choiceIn(given, 'state', ['waiting', 'sent', 'dead']),
+        type: textIn(given, 'type', MAX_NAME),
+        from: dayIn(given, 'from'),
+        to: dayIn(given, 'to'),
+        delivery: sequenceIn(given, 'delivery'),
+        ...activity(given),
+      }),
   },
   '/settings': {
     title: () => t.common.nav.settings,

@@ -36,11 +36,23 @@ export const choiceIn = <const C extends readonly string[]>(
   choices: C,
 ): C[number] | undefined => choices.find((one) => one === given[name]);
 
+/** A condition on an attribute, such as `cost_center=4711`. */
+export function conditionIn(given: Given, name: string, max: number): string | undefined {
+  const text = textIn(given, name, max) ?? '';
+  return /^[a-z][a-z0-9_]{0,49}=./.test(text) ? text : undefined;
+}
+
 /** Digits only: `Number` would also take `1e3`, `0x10` and spaces. */
 export function numberIn(given: Given, name: string, min: number, max: number): number | undefined {
   const text = textIn(given, name) ?? '';
   const value = Number(text);
   return /^\d+$/.test(text) && value >= min && value <= max ? value : undefined;
+}
+
+/** The id of a delivery: a positive number of up to 18 digits, which is too long for `Number`. */
+export function sequenceIn(given: Given, name: string): string | undefined {
+  const text = textIn(given, name) ?? '';
+  return /^[1-9]\d{0,17}$/.test(text) ? text : undefined;
 }
 
 export function uuidIn(given: Given, name: string): string | undefined {

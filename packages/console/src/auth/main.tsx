@@ -2,6 +2,7 @@
 // They must stay light: no component library, no router.
 import { type ReactElement, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { dropToken } from '../common/acting/storage.ts';
 import { markDocument } from '../common/language.ts';
 import { addressOf, pageSettings } from '../common/page-settings.ts';
 import './auth.css';
@@ -49,6 +50,8 @@ async function start(): Promise<void> {
     path = '/login';
     history.replaceState(null, '', addressOf(path));
   }
+  // Nobody acts as somebody else where people sign in.
+  dropToken();
   // At once, before anything else can read the address.
   const token = takeToken(path === '/login' ? 'recovery' : 'token');
   // A second link that is opened in this tab changes only the fragment, so the page must load again.

@@ -25,6 +25,7 @@ const paths = [
   '/account',
   '/users',
   '/users/new',
+  '/user-attributes',
   '/roles',
   '/roles/:id',
   '/matrix',
@@ -41,6 +42,9 @@ const paths = [
   '/identity-providers',
   '/identity-providers/new',
   '/identity-providers/:id',
+  '/webhooks',
+  '/webhooks/new',
+  '/webhooks/:id',
   '/settings',
   '/reference',
 ] as const;

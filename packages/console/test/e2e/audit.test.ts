@@ -137,13 +137,14 @@ test('older entries load on demand', async (t) => {
 test('a failure keeps the entries and can be tried again', async (t) => {
   const { page } = await openAs(t, site, '/audit?action=csrf_refused', { expected: ['500'] });
   await entries(page).first().waitFor();
-  await page.route('**/api/v1/audit-logs?*', (route) =>
+  const older = /\/api\/v1\/audit-logs\?.*cursor=/;
+  await page.route(older, (route) =>
     route.fulfill({ status: 500, json: { detail: 'Broken.', code: 'internal_error' } }),
   );
   await page.getByRole('button', { name: 'Load older' }).click();
   await page.getByRole('alert').waitFor();
   assert.equal(await entries(page).count(), 50);
-  await page.unroute('**/api/v1/audit-logs?*');
+  await page.unroute(older);
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('alert').waitFor({ state: 'detached' });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import { heading, openAs, startConsole } from '../harness.ts';
+import { exampleRecords, heading, openAs, startConsole } from '../harness.ts';
 
 const site = await startConsole({ after });
 const nobody = randomUUID();
@@ -22,6 +22,7 @@ const names = [
     'verified',
     'is_active',
     'removal_within_hours',
+    'attribute',
   ],
   ['user', 'tab', 'g', 'group', 'permission', 'other', 'view', 'address', 'older_than', 'compare', 'holders'],
   [
@@ -36,6 +37,8 @@ const names = [
     'to',
     'entry',
     'account',
+    'delivery',
+    'state',
   ],
 ].flat();
 const all = (value: string): string => `${new URLSearchParams(names.map((name) => [name, value]))}`;
@@ -60,7 +63,10 @@ const lists = [
   '/service-accounts',
   '/applications',
   '/api-resources',
+  '/user-attributes',
   '/settings',
+  '/webhooks',
+  (await exampleRecords(site))('/webhooks/:id'),
 ];
 
 for (const [what, search] of Object.entries(hostile))

@@ -19,6 +19,8 @@ export const accessFields = [
   'password',
   'expires_at',
   'revoked_at',
+  'invited_at',
+  'deletion_due_at',
   ...idListNames.flat(),
 ] as const;
 export type AccessField = (typeof accessFields)[number];
@@ -67,15 +69,20 @@ export type RecordKind =
   | 'application_secret'
   | 'api_resource'
   | 'identity_provider'
+  | 'webhook'
+  | 'webhook_secret'
   | 'access_change';
 
 const USER = 'PUT /api/v1/users/{user_id}';
+const INVITATION = '/api/v1/users/{user_id}/invitation';
 const ROLE_PERMISSIONS = 'POST /api/v1/roles/{role_id}/permissions';
 const ACCOUNT = 'PUT /api/v1/service-accounts/{service_account_id}';
 const CHANGES = 'POST /api/v1/access/changes';
 const APPLICATION = 'PUT /api/v1/applications/{application_id}';
 const SECRETS = '/api/v1/applications/{application_id}/secrets';
 const PROVIDER = 'PUT /api/v1/identity-providers/{provider_id}';
+const WEBHOOK = 'PUT /api/v1/webhooks/{webhook_id}';
+const WEBHOOK_SECRETS = '/api/v1/webhooks/{webhook_id}/secrets';
 const KEYS = '/api/v1/service-accounts/{service_account_id}/keys';
 
 const all = (names: readonly AccessField[], operation: string): Partial<Record<AccessField, string>> =>
@@ -87,6 +94,8 @@ export const operationsThatSet: Readonly<Record<RecordKind, Partial<Record<Acces
   user: {
     ...all(['is_active', 'is_superuser', 'verified', 'must_change_password', 'password'], USER),
     is_verified: `${USER} with \`verified\``,
+    invited_at: `POST or DELETE ${INVITATION}`,
+    deletion_due_at: `${USER} with \`is_active\``,
     ...all(roleNames, 'POST /api/v1/users/{user_id}/roles'),
     ...all(permissionNames, ROLE_PERMISSIONS),
   },
@@ -132,6 +141,11 @@ export const operationsThatSet: Readonly<Record<RecordKind, Partial<Record<Acces
     password: `${PROVIDER} with \`client_secret\``,
     ...all(permissionNames, ROLE_PERMISSIONS),
   },
+  webhook: {
+    is_active: `${WEBHOOK} with \`status\``,
+    ...all(['password', 'expires_at'], `POST ${WEBHOOK_SECRETS}`),
+  },
+  webhook_secret: { expires_at: `POST ${WEBHOOK_SECRETS} with \`overlap_seconds\`` },
   access_change: {
     is_active: `${USER} or ${ACCOUNT}`,
     ...all(['is_superuser', 'verified', 'must_change_password', 'password'], USER),

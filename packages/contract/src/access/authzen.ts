@@ -155,6 +155,13 @@ export const Decision = Type.Object(
         Type.String({ description: 'The permission in question.', examples: ['orders.read'] }),
       ),
       ...neededProof,
+      fresh_for: Type.Optional(
+        Type.Integer({
+          description:
+            'With the header `Prefer: live`: for how many seconds the decision does not change by time alone, at most a day. For callers that keep it and follow `/api/v1/access/feed`. Absent unless the subject is named by its id.',
+          examples: [86_400],
+        }),
+      ),
       error: Type.Optional(
         Type.Object(
           { status: Type.Integer({ examples: [400] }), message: Type.String() },

@@ -149,6 +149,27 @@ export const AttributeValues = Type.Record(Type.String(), Type.Unknown(), {
 export type AttributeValues = Record<string, unknown>;
 export const AttributeValuesEnvelope = DataEnvelope(AttributeValues);
 
+/** What users are told of an attribute that exists for them. */
+export const OwnAttribute = Type.Pick(
+  UserAttribute,
+  ['name', 'label', 'description', 'type', 'values', 'max_length', 'self'],
+  { title: 'OwnAttribute' },
+);
+export type OwnAttribute = Type.Static<typeof OwnAttribute>;
+
+export const OwnAttributesQuery = Type.Object({
+  include: Type.Optional(
+    Type.Literal('definitions', {
+      description: 'Adds what the attributes are, also those without a value.',
+    }),
+  ),
+});
+export const OwnAttributesEnvelope = Type.Object({
+  data: AttributeValues,
+  definitions: Type.Optional(Type.Array(OwnAttribute, { description: 'With `include=definitions`.' })),
+  message: Type.String({ description: 'A sentence for people.' }),
+});
+
 export const PatchAttributesBody = Type.Record(Type.String(), Type.Unknown(), {
   title: 'PatchAttributes',
   description:

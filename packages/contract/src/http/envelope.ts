@@ -48,6 +48,11 @@ export const ErrorBody = Type.Object(
         { description: 'With `provider_required`: the identity provider to sign in with.' },
       ),
     ),
+    users: Type.Optional(
+      Type.Integer({
+        description: 'With `user_attribute_in_use`: how many users have values that stand in the way.',
+      }),
+    ),
     current: Type.Optional(
       Type.Object({}, { additionalProperties: true, description: 'With 412: the current record.' }),
     ),

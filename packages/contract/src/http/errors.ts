@@ -51,6 +51,10 @@ export const errorCatalogue = {
   ],
   password_in_bulk: [400, 'Passwords cannot be set in bulk. Set them one at a time.'],
   cannot_act_as_oneself: [400, 'You cannot act as yourself.'],
+  invalid_cursor: [
+    400,
+    'This is not a cursor of the change feed. Leave it out, and forget everything that you keep.',
+  ],
   use_own_factors: [400, 'Change your own factors under /api/v1/auth/factors.'],
   // 401
   token_missing: [401, 'Sign in: send Authorization: Bearer <access token>.'],
@@ -89,6 +93,10 @@ export const errorCatalogue = {
     403,
     'A personal access token cannot do this. Sign in, and use the access token of the session.',
   ],
+  service_account_required: [
+    403,
+    'Only a service account can do this. Send one of its API keys or access tokens.',
+  ],
   personal_tokens_off: [403, 'Personal access tokens are turned off here.'],
   privilege_escalation: [403, 'This requires permissions that you do not hold.'],
   superuser_required: [403, 'Only a superuser can do this.'],
@@ -106,6 +114,8 @@ export const errorCatalogue = {
   role_not_found: [404, 'There is no role with this id.'],
   service_account_not_found: [404, 'There is no service account with this id.'],
   api_key_not_found: [404, 'There is no API key with this id at this service account.'],
+  audit_entry_not_found: [404, 'There is no audit entry with this id.'],
+  seal_log_not_found: [404, 'There is no sealed log with this id.'],
   personal_token_not_found: [404, 'There is no personal access token with this id at this account.'],
   permission_not_found: [404, 'There is no permission with this id.'],
   role_group_not_found: [404, 'There is no role group with this id.'],
@@ -126,11 +136,21 @@ export const errorCatalogue = {
   user_code_unknown: [404, 'No device waits for this code. Check it, or ask for a new one on the device.'],
   application_secret_not_found: [404, 'There is no secret with this id at this application.'],
   access_grant_not_found: [404, 'There is no live authorization with this id at this application.'],
+  webhook_not_found: [404, 'There is no webhook with this id.'],
+  delivery_not_found: [404, 'There is no delivery with this id at this webhook.'],
   factor_not_found: [404, 'There is no such factor of this account.'],
   device_not_found: [404, 'There is no such device of this account.'],
   method_not_allowed: [405, 'This method is not allowed for this path. See the Allow header.'],
+  not_acceptable: [
+    406,
+    'The response has none of the types in the Accept header. Ask for application/json or text/event-stream.',
+  ],
   // 408 to 415
   request_timeout: [408, 'The request took too long to arrive. Send it again.'],
+  not_sealed: [
+    409,
+    'This is not sealed yet. Entries are sealed within some ten seconds, unless AUDIT_SEALING is off.',
+  ],
   email_taken: [409, 'An account with this email address already exists.'],
   external_id_taken: [409, 'Another record of this kind has this external id.'],
   name_taken: [409, 'This name is already taken. Names are compared case-insensitively.'],
@@ -153,6 +173,8 @@ export const errorCatalogue = {
   ],
   role_in_use: [409, 'The role still has permissions, users or service accounts. Remove them first.'],
   too_many_secrets: [409, 'An application has at most 5 live secrets. Revoke one that is not used.'],
+  too_many_webhooks: [409, 'There are at most 50 webhooks. Delete one that is not used.'],
+  replay_running: [409, 'A replay of this webhook is still being delivered. Wait until it is done.'],
   api_resource_in_use: [409, 'An application has this API resource. Remove it there first.'],
   user_attribute_in_use: [
     409,
@@ -184,6 +206,7 @@ export const errorCatalogue = {
   ],
   not_invited: [409, 'This user is not invited, or has accepted the invitation.'],
   conflict: [409, 'The change conflicts with the current state. Read the record again and retry.'],
+  entry_removed: [410, 'This entry was removed, because it was older than AUDIT_RETENTION_DAYS.'],
   precondition_failed: [412, 'The record has changed since you read it. See `current`.'],
   body_too_large: [413, 'The request body is too large.'],
   uri_too_long: [414, 'The URL is too long.'],
@@ -193,6 +216,11 @@ export const errorCatalogue = {
     422,
     'The request lacks a required field or contains a value that is not allowed. See errors.',
   ],
+  invalid_webhook_url: [
+    422,
+    'Castellan does not send to this address. Give an https address without user name, password and fragment.',
+  ],
+  unknown_event: [422, 'There is no event of this type. GET /api/v1/webhooks/events lists all of them.'],
   invalid_credentials: [422, 'The email or password is wrong.'],
   account_locked: [422, 'This account is locked after too many failed attempts. Try again later.'],
   email_not_verified: [

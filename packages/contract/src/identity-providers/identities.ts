@@ -5,7 +5,7 @@ import { EmailInput, Nullable, Timestamp, Uuid } from '../http/common.ts';
 import { DataEnvelope } from '../http/envelope.ts';
 import { ProviderKind } from './providers.ts';
 
-const Slug = Type.String({ maxLength: 40, examples: ['acme'] });
+const Slug = Type.String({ minLength: 1, maxLength: 40, examples: ['acme'] });
 
 /** What everybody may know of a provider. */
 const PublicProvider = Type.Object(

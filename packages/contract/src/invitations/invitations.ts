@@ -4,7 +4,7 @@ import { withOtherNames } from '../access/access-fields.ts';
 import { NewAttributes } from '../attributes/user-attributes.ts';
 import { recoveryCodes } from '../factors.ts';
 import { FirstNameInput, LastNameInput, PasswordInput, UuidList } from '../http/common.ts';
-import { DataEnvelope } from '../http/envelope.ts';
+import { DataEnvelope, FieldError } from '../http/envelope.ts';
 import { PasskeyRegistration } from '../passkeys/passkeys.ts';
 import { User } from '../users.ts';
 
@@ -51,6 +51,7 @@ export const RefusedInvitation = Type.Object(
     status: Type.Integer({ description: 'What the row alone would have been answered with.' }),
     code: Type.String(),
     detail: Type.String(),
+    errors: Type.Optional(Type.Array(FieldError)),
   },
   { title: 'RefusedInvitation' },
 );

@@ -7,12 +7,12 @@ export type Operation = keyof Operations;
 
 /** The POST operations that create records. A pattern, because pages load it, and a list is longer. */
 const creating =
-  /^POST \/api\/v1\/(users(\/invitations)?|roles|permissions|(\w+-\w+|applications)(\/bulk|\/.+\/(clone|keys|rotate|secrets))?)$/;
+  /^POST \/api\/v1\/(users(\/invitations)?|roles|(\w+-\w+|\w+(ons|oks))(\/bulk|\/.+\/(clone|keys|rotate|secrets))?)$/;
 /** Whether the operation accepts an Idempotency-Key. */
 export const acceptsIdempotencyKey = (operation: string): boolean => creating.test(operation);
 /** Only the first response has the API key or the secret. The response to a repetition has none. */
 export const returnsKeyOnce = (path: string): boolean =>
-  /\/(keys(\/\{key_id\}\/rotate)?|applications|secrets)$/.test(path);
+  /(keys(\/\{key_id\}\/rotate)?|ications|oks|secrets)$/.test(path);
 /**
  * The token services take forms and no CSRF token, and may have credentials of their own in the body. Beside them are the
  * operations of the pages of people, which do not.
@@ -22,8 +22,8 @@ export const isTokenService = (path: string): boolean =>
 /** Signs in or out. */
 export const changesSession = (path: string): boolean =>
   /\/auth\/(login(\/second-factor|\/passkey)?|logout(\/all)?|change_password)$/.test(path);
-/** The result is the response, whose body is a stream of NDJSON or CSV. */
-export const isExport = (path: string): boolean => /s\/export$/.test(path);
+/** The result is the response, whose body is a stream of NDJSON or CSV, or the text of a signed head. */
+export const isExport = (path: string): boolean => /s\/(export|head)$/.test(path);
 /** A success may have an empty body with a status other than 204. */
 export const mayBeEmpty = (path: string): boolean => /\/(revoke|backchannel-logout)$/.test(path);
 

@@ -103,8 +103,8 @@ function resultOf(response: Response, text: string, call: Call): unknown {
 }
 
 function checkStream(response: Response): Response {
-  if (typeOf(response, /^(application\/x-ndjson|text\/csv)\b/)) return response;
-  throw malformed(response, 'is neither NDJSON nor CSV');
+  if (typeOf(response, /^\w+\/(x-ndjson|csv|plain)\b/)) return response;
+  throw malformed(response, 'is not a text');
 }
 
 const typeOf = (response: Response, type: RegExp): boolean =>

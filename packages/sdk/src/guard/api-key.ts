@@ -2,7 +2,7 @@
 // `castellan_pat_`, in base62. A wrong one needs no question.
 
 const MARK = 'castellan_';
-const PERSONAL_MARK = 'castellan_pat_';
+export const PERSONAL_MARK = 'castellan_pat_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const FORMAT = /^(castellan_(?:pat_)?[\dA-Za-z]{12}_[\dA-Za-z]{43})_([\dA-Za-z]{6})$/;
 

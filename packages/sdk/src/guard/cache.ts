@@ -3,9 +3,12 @@ export type Moment = { readonly steady: number; readonly date: number };
 
 export const momentNow = (): Moment => ({ steady: performance.now(), date: Date.now() });
 
-/** Returns how long ago a moment was, in ms, by the clock that says more. */
-export const ageOf = ({ steady, date }: Moment): number =>
-  Math.max(performance.now() - steady, Date.now() - date);
+/** Returns how long before another a moment was, in ms, by the clock that says more. */
+export const ageAt = ({ steady, date }: Moment, now: Moment): number =>
+  Math.max(now.steady - steady, now.date - date);
+
+/** Returns how long ago a moment was. */
+export const ageOf = (moment: Moment): number => ageAt(moment, momentNow());
 
 /** Answers that may be used again for a time, at most `size` of them; the least recently used one goes first. */
 export type Cache<Value> = {

@@ -1,5 +1,6 @@
 import { bearerToken } from './access-token.ts';
 import { GuardError, refusalOf } from './errors.ts';
+import type { Live, LiveState } from './live/live.ts';
 import {
   addressOf,
   authorizationOf,
@@ -44,6 +45,24 @@ export type Guard = {
   authenticated: Middleware & ((requirement: Requirement) => Middleware);
   /** Returns who sent a request that a middleware let through. Throws for any other request. */
   identityOf(request: object): Identity;
+  /**
+   * Checks a request by what a live guard keeps, without waiting: returns who sent it, or the refusal; undefined if Castellan must be
+   * asked, which `require` does. Throws a TypeError if this is no name of a permission or no requirement.
+   */
+  check(
+    request: HeaderCarrier,
+    permission: string,
+    requirement?: Requirement,
+  ): Identity | GuardError | undefined;
+  /**
+   * Resolves when kept answers count; at once for a guard that is not live. Rejects with `unavailable` if Castellan refuses the feed,
+   * and if the guard is closed.
+   */
+  ready(): Promise<void>;
+  /** Tells whether kept answers count now. */
+  state(): LiveState;
+  /** Ends the stream of a live guard. It keeps nothing more, and a check asks or refuses as `onSilence` says. */
+  close(): void;
 };
 
 export type GuardHooks = {
@@ -64,7 +83,7 @@ const subjectTypes: readonly unknown[] = ['user', 'service_account', 'role'];
 const tokens = new WeakMap<object, string>();
 
 /** Returns the guard over a backend; the network and the tests' stand-in differ only there. */
-export function guardOver(backend: Backend, hooks: GuardHooks): Guard {
+export function guardOver(backend: Backend, hooks: GuardHooks, live?: Live): Guard {
   const callers = new WeakMap<object, Identity>();
 
   /** Runs a decision, and tells why there is none. */
@@ -84,15 +103,11 @@ export function guardOver(backend: Backend, hooks: GuardHooks): Guard {
 
   async function inspect(request: HeaderCarrier): Promise<Inspection> {
     const header = authorizationOf(request);
-    if (header === '') throw new GuardError('missing_token', 'The request has no Authorization header.');
+    if (header === '') throw missingToken();
     const token = bearerToken(header);
     const found =
       token === undefined ? undefined : await backend.inspect(token, (hooks.addressOf ?? addressOf)(request));
-    if (!found || token === undefined)
-      throw new GuardError(
-        'invalid_token',
-        'The bearer token is malformed, has ended or is of another issuer.',
-      );
+    if (!found || token === undefined) throw invalidToken();
     tokens.set(found.identity, token);
     return found;
   }
@@ -110,26 +125,34 @@ export function guardOver(backend: Backend, hooks: GuardHooks): Guard {
       return ask(() => backend.decide(subject, permission));
     }
     const found = await ask(() => backend.inspect(token));
+    // It may be kept, and be returned by a later check.
+    if (found) tokens.set(found.identity, token);
     return found?.permissions.has(folded(permission)) === true;
   }
 
   const { clockToleranceMs = 60_000 } = hooks;
 
-  function checkAccess(found: Inspection, permission?: string, requirement?: Requirement): void {
+  function refusedAccess(
+    found: Inspection,
+    permission?: string,
+    requirement?: Requirement,
+  ): GuardError | undefined {
     const name = permission === undefined ? undefined : folded(permission);
     const own = name === undefined ? undefined : found.stepUps.get(name);
     if (name !== undefined && !own && !found.permissions.has(name))
-      throw new GuardError('permission_denied', `The caller lacks ${permission}.`, {
+      return new GuardError('permission_denied', `The caller lacks ${permission}.`, {
         requiredPermission: permission,
       });
     const unmet =
       requirement && !meets(found.identity, requirement, clockToleranceMs) ? requirement : undefined;
     const needed = own ? stricter(own, requirement) : unmet;
-    if (needed)
-      throw new GuardError('insufficient_user_authentication', 'The user must prove again who they are.', {
+    return (
+      needed &&
+      new GuardError('insufficient_user_authentication', 'The user must prove again who they are.', {
         requiredPermission: permission,
         requirement: needed,
-      });
+      })
+    );
   }
 
   const middleware = (permission?: string, requirement?: Requirement): Middleware => {
@@ -137,13 +160,29 @@ export function guardOver(backend: Backend, hooks: GuardHooks): Guard {
     return middlewareOf((request, ...known) =>
       ask(async () => {
         const found = await inspect(request);
-        checkAccess(found, permission, requirement);
+        const refused = refusedAccess(found, permission, requirement);
+        if (refused) throw refused;
         for (const one of [request, ...known]) callers.set(one, found.identity);
       }),
     );
   };
 
+  function check(request: HeaderCarrier, permission: string, requirement?: Requirement) {
+    partsOf(permission);
+    if (requirement) checkRequirement(requirement);
+    const header = authorizationOf(request);
+    if (header === '') return missingToken();
+    // What is kept was well-formed. So only what is not kept needs the slower look.
+    const kept = header.startsWith('Bearer ') ? backend.kept?.(header.slice(7)) : undefined;
+    if (kept) return refusedAccess(kept, permission, requirement) ?? kept.identity;
+    return bearerToken(header) === undefined ? invalidToken() : backend.refusal?.();
+  }
+
   return {
+    check,
+    ready: async () => live?.ready(),
+    state: () => live?.state() ?? { live: false, ageMs: Number.POSITIVE_INFINITY, kept: 0 },
+    close: () => live?.close(),
     authenticate: async (request) => (await ask(() => inspect(request))).identity,
     can,
     async canAll(checks) {
@@ -166,6 +205,12 @@ export function guardOver(backend: Backend, hooks: GuardHooks): Guard {
     },
   };
 }
+
+const missingToken = (): GuardError =>
+  new GuardError('missing_token', 'The request has no Authorization header.');
+
+const invalidToken = (): GuardError =>
+  new GuardError('invalid_token', 'The bearer token is malformed, has ended or is of another issuer.');
 
 function checkSubject(subject: Subject): void {
   if (!subjectTypes.includes(subject?.type) || typeof subject.id !== 'string' || subject.id === '')

@@ -5,6 +5,7 @@ import { GuardError, refusalOf } from './errors.ts';
 import { INTROSPECT, inspectionOf, malformed } from './inspection.ts';
 import { isRecord, isText, type Json } from './json.ts';
 import { createKeySet } from './key-set.ts';
+import type { Live } from './live/live.ts';
 import { type Backend, type Check, folded, type Inspection, partsOf } from './subject.ts';
 import { oncePerTick } from './tick.ts';
 import { createTransport, RefusedQuestion, type TransportOptions } from './transport.ts';
@@ -17,6 +18,8 @@ export type HttpBackendOptions = TransportOptions & {
   sharesWork: boolean;
   /** The identifier of the API resource whose tokens count, too. */
   audience?: string | undefined;
+  /** Keeps answers as long as the feed tells every change of them. */
+  live?: Live | undefined;
 };
 
 /** What one request may ask, by the limits of Castellan (1,000 items, 1 MiB), far enough below the second one. */
@@ -33,7 +36,7 @@ type Answer = boolean | GuardError;
 
 /** Returns the backend that asks Castellan: introspection (RFC 7662) for tokens, AuthZEN evaluations for decisions. */
 export function createHttpBackend(options: HttpBackendOptions): Backend {
-  const { maxStaleMs, cacheSize, clockToleranceMs, sharesWork, audience } = options;
+  const { maxStaleMs, cacheSize, clockToleranceMs, sharesWork, audience, live } = options;
   const transport = createTransport(options);
   const keySet = createKeySet(() => transport.get('/.well-known/jwks.json'), sharesWork);
   const inspections = createCache<Inspection>(cacheSize, maxStaleMs);
@@ -54,8 +57,10 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
   }
 
   async function ask(token: string, claims: Claims | undefined): Promise<Inspection | undefined> {
+    const mark = live?.mark();
     const askedAt = momentNow();
-    const answer = await transport.post(INTROSPECT, new URLSearchParams({ token, include: 'permissions' }));
+    const include = mark ? 'permissions live' : 'permissions';
+    const answer = await transport.post(INTROSPECT, new URLSearchParams({ token, include }));
     const inspection = inspectionOf(answer, audience, isPersonalToken(token));
     if (!inspection) return undefined;
     const { identity } = inspection;
@@ -63,6 +68,7 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
       throw malformed(INTROSPECT, 'it is about another token');
     if (!isLive(inspection, answer.iat)) return undefined;
     inspections.set(token, inspection, askedAt);
+    mark?.keepInspection(token, inspection, answer, askedAt);
     return inspection;
   }
 
@@ -73,14 +79,18 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
     );
 
   async function evaluate(checks: readonly Check[]): Promise<Answer[]> {
+    const mark = live?.mark();
     const askedAt = momentNow();
-    const { evaluations } = await transport.post(EVALUATIONS, { evaluations: checks.map(evaluationOf) });
+    const question = { evaluations: checks.map(evaluationOf) };
+    const { evaluations } = await transport.post(EVALUATIONS, question, mark && { prefer: 'live' });
     if (!Array.isArray(evaluations) || evaluations.length !== checks.length)
       throw malformed(EVALUATIONS, 'it has not one decision for each question');
     const all = checks.map((check, index) => answerOf(evaluations[index], check));
     for (const [index, check] of checks.entries()) {
       const answer = all[index];
-      if (typeof answer === 'boolean') decisions.set(keyOf(check), answer, askedAt);
+      if (typeof answer !== 'boolean') continue;
+      decisions.set(keyOf(check), answer, askedAt);
+      mark?.keepDecision(check, answer, contextOf(evaluations[index]), askedAt);
     }
     return all;
   }
@@ -118,15 +128,43 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
     sharesWork,
   );
 
+  /** What is being asked about tokens whose answers may be kept: callers with the same token wait for the first of them. */
+  const asking = new Map<string, Promise<unknown>>();
+
+  async function inspectOnce(presented: Presented): Promise<Inspection | undefined> {
+    const { token } = presented;
+    await asking.get(token)?.catch(() => undefined);
+    const kept = live?.inspectionOf(token);
+    if (kept) return kept;
+    const answer = inspectSoon(presented);
+    // Later callers wait for the latest question.
+    asking.set(token, answer);
+    try {
+      return await answer;
+    } finally {
+      if (asking.get(token) === answer) asking.delete(token);
+    }
+  }
+
   return {
+    kept: (token) => live?.inspectionOf(token),
+    refusal: () => live?.refusal(),
     async inspect(token, address) {
-      const kept = inspections.get(token);
+      const kept = live?.inspectionOf(token) ?? inspections.get(token);
       if (kept && (kept.identity.expiresAt ?? Number.POSITIVE_INFINITY) > Date.now()) return kept;
-      return inspectSoon({ token, address });
+      const refused = live?.refusal();
+      if (refused) throw refused;
+      // No answer about a token of an application is kept.
+      const isKeepable = live?.mark() && audience === undefined;
+      return isKeepable ? inspectOnce({ token, address }) : inspectSoon({ token, address });
     },
     async decide({ type, id }, permission) {
       const check: Check = { subject: { type, id }, permission: folded(permission) };
-      return decisions.get(keyOf(check)) ?? decideSoon(check);
+      const kept = live?.decisionOf(check) ?? decisions.get(keyOf(check));
+      if (kept !== undefined) return kept;
+      const refused = live?.refusal();
+      if (refused) throw refused;
+      return decideSoon(check);
     },
   };
 }
@@ -164,6 +202,8 @@ function batchesOf(checks: readonly Check[]): Check[][] {
   return batches;
 }
 
+const contextOf = (item: unknown): Json => (isRecord(item) && isRecord(item.context) ? item.context : {});
+
 /**
  * Returns the decision of one item, or the failure if Castellan could not evaluate it or evaluated another permission. Only the
  * value true grants. Throws `unavailable` for an item that is malformed.
@@ -171,7 +211,7 @@ function batchesOf(checks: readonly Check[]): Check[][] {
 function answerOf(item: unknown, { permission }: Check): Answer {
   if (!isRecord(item) || typeof item.decision !== 'boolean')
     throw malformed(EVALUATIONS, 'a decision is no boolean');
-  const context = isRecord(item.context) ? item.context : {};
+  const context = contextOf(item);
   if (context.error !== undefined)
     return new GuardError('unavailable', `${EVALUATIONS} could not evaluate a question.`);
   if (isText(context.permission) && folded(context.permission) !== permission)

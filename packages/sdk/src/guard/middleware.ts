@@ -51,7 +51,13 @@ const ownAuthorization = (headers: Readonly<Record<string, unknown>>): unknown =
 function isRepeated(request: HeaderCarrier): boolean {
   const { raw, rawHeaders = isRecord(raw) ? raw.rawHeaders : undefined }: NodeRequest = request;
   if (!Array.isArray(rawHeaders)) return false;
-  return rawHeaders.filter((one, at) => at % 2 === 0 && /^authorization$/i.test(one)).length > 1;
+  let found = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name: unknown = rawHeaders[at];
+    // The length first: this runs at every check.
+    if (String(name).length === 13 && /^authorization$/i.test(String(name))) found += 1;
+  }
+  return found > 1;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Acr } from '../levels.ts';
+import type { GuardError } from './errors.ts';
 import type { Requirement } from './requirement.ts';
 
 /** Somebody to decide about: a user (id or email), a service account (id or name), or a role (id or name). */
@@ -44,6 +45,11 @@ export type Inspection = {
 
 /** Where a guard gets its answers. Every failure is a rejection, never an answer. */
 export type Backend = {
+  /** Returns what is kept of the token and counts now. */
+  kept?(token: string): Inspection | undefined;
+  /** Returns why nothing may be asked. */
+  refusal?(): GuardError | undefined;
+
   /** Returns undefined for a token that is not live. `address`: of the client that presents it, if it is known. */
   inspect(token: string, address?: string): Promise<Inspection | undefined>;
   decide(subject: Subject, permission: string): Promise<boolean>;

@@ -16,7 +16,7 @@ export type TransportOptions = {
 
 export type Transport = {
   get(path: string): Promise<Json>;
-  post(path: string, body: URLSearchParams | Json): Promise<Json>;
+  post(path: string, body: URLSearchParams | Json, headers?: Readonly<Record<string, string>>): Promise<Json>;
 };
 
 /** The answer 400 or 413: a part of the question, or its size, is at fault. */
@@ -58,14 +58,19 @@ export function createTransport(options: TransportOptions): Transport {
   const authorization = `Bearer ${apiKey}`;
   return {
     get: (path) => exchange(path, { headers: { accept: 'application/json' } }),
-    post: (path, body) =>
+    post: (path, body, more) =>
       exchange(
         path,
         body instanceof URLSearchParams
           ? { method: 'POST', headers: { authorization, accept: 'application/json' }, body }
           : {
               method: 'POST',
-              headers: { authorization, accept: 'application/json', 'content-type': 'application/json' },
+              headers: {
+                authorization,
+                accept: 'application/json',
+                'content-type': 'application/json',
+                ...more,
+              },
               body: JSON.stringify(body),
             },
       ),

@@ -1,16 +1,18 @@
 // The accounts, sessions and tokens of the stand-in.
 import type { User } from '../api.ts';
-import { makeKey } from '../guard/api-key.ts';
+import { isPersonalToken, makeKey, PERSONAL_MARK } from '../guard/api-key.ts';
 import type { Requirement } from '../guard/requirement.ts';
 import type { Acr } from '../levels.ts';
 import { type Context, claimsOf } from './contexts.ts';
 import { canonicalEmail, shownEmail } from './emails.ts';
 import { type Factors, SecondSteps } from './factors.ts';
+import { Feed } from './feed.ts';
 import { createSigner } from './signing.ts';
 
 const ISSUER = 'http://castellan.test';
 const TOKEN_SECONDS = 1_800;
 const APPLICATION_TOKEN_SECONDS = 300;
+const PERSONAL_TOKEN_SECONDS = 86_400;
 
 export type Account = {
   id: string;
@@ -29,7 +31,8 @@ export type Account = {
   factors?: Factors | undefined;
 };
 
-export type Token = { account: Account; claims: Claims };
+/** `only`: what a token is narrowed to. */
+export type Token = { account: Account; claims: Claims; only?: ReadonlySet<string> | undefined };
 type Claims = {
   sub: string;
   jti: string;
@@ -43,6 +46,7 @@ type Claims = {
   acr?: Acr;
   amr?: readonly string[];
   auth_time?: number;
+  act?: { sub: string };
 };
 /** What a refresh token continues. Its context goes into new access tokens. */
 type Session = { id: string; account: Account; context: Context };
@@ -62,6 +66,8 @@ export class Accounts {
 
   readonly secondSteps = new SecondSteps<Account>();
 
+  readonly feed = new Feed();
+
   keySet = (): Promise<object> => this.#signer.keySet();
 
   /** Takes an email in any spelling. Throws if the name is taken. */
@@ -80,6 +86,30 @@ export class Accounts {
     return [...this.#accounts.values()].find(
       (one) => one.type === type && (one.id === id || one.name.toLowerCase() === name),
     );
+  }
+
+  /** Returns the access token of a session in which somebody acts as the account. Throws for an inactive one of either. */
+  async actAs(account: Account, actor: Account): Promise<string> {
+    for (const one of [account, actor])
+      if (!one.isActive)
+        throw new Error(`${one.name} is deactivated: nobody can act as them, nor they as anybody.`);
+    const session: Session = { id: newId(), account, context: null };
+    this.#sessions.set(newId(), session);
+    return this.#issue(session, { act: { sub: actor.id } });
+  }
+
+  /** Returns a personal access token for a day, narrowed to `only`. */
+  addPersonalToken(account: Account, only: readonly string[] | undefined): string {
+    const token = makeKey(PERSONAL_MARK);
+    const claims = { ...this.#claims(account), exp: Math.floor(Date.now() / 1_000) + PERSONAL_TOKEN_SECONDS };
+    this.#tokens.set(token, { account, claims, only: only && new Set(only.map((one) => one.toLowerCase())) });
+    return token;
+  }
+
+  /** Ends the personal access tokens of an account. */
+  endPersonalTokens(account: Account): void {
+    for (const [token, found] of this.#tokens)
+      if (found.account === account && isPersonalToken(token)) this.revokeToken(token);
   }
 
   /** Returns the access token and the refresh token of a new session. Throws for an inactive account. */
@@ -148,6 +178,21 @@ export class Accounts {
   endSession(id: string): void {
     for (const [refresh, session] of this.#sessions) if (session.id === id) this.#sessions.delete(refresh);
     for (const [token, { claims }] of this.#tokens) if (claims.sid === id) this.#tokens.delete(token);
+    this.feed.changed({ type: 'session', id });
+  }
+
+  /** Changes what an account may do, or whether it counts. */
+  change(account: Account, change: (account: Account) => void): void {
+    change(account);
+    this.feed.changed({ type: account.type, id: account.id });
+  }
+
+  /** Makes a permission require a proof of people; null ends that. */
+  require(permission: string, requirement: Requirement | null): void {
+    const name = permission.toLowerCase();
+    if (requirement) this.requirements.set(name, requirement);
+    else this.requirements.delete(name);
+    this.feed.changed({ type: 'graph', id: newId(), role_ids: [], permission_ids: [newId()] });
   }
 
   endSessions(account: Account): void {
@@ -158,14 +203,18 @@ export class Accounts {
 
   /** Ends an access token alone, or the session of a refresh token. API keys are not revoked here. */
   revokeToken(token: string): void {
-    if (this.#tokens.get(token)?.account.type === 'user') this.#tokens.delete(token);
+    const found = this.#tokens.get(token);
+    if (found?.account.type === 'user') {
+      this.#tokens.delete(token);
+      this.feed.changed({ type: 'token', id: found.claims.jti });
+    }
     const session = this.#sessions.get(token);
     if (session) this.endSession(session.id);
   }
 
-  async #issue({ id, account, context }: Session): Promise<string> {
+  async #issue({ id, account, context }: Session, more: Pick<Claims, 'act'> = {}): Promise<string> {
     const exp = Math.floor(Date.now() / 1_000) + TOKEN_SECONDS;
-    const claims = { ...this.#claims(account), sid: id, exp, ...claimsOf(context) };
+    const claims = { ...this.#claims(account), sid: id, exp, ...claimsOf(context), ...more };
     const token = await this.#signer.sign(claims);
     this.#tokens.set(token, { account, claims });
     return token;

@@ -9,6 +9,8 @@ export type StandInRequest = {
   body: unknown;
   cookies: Map<string, string>;
   csrfToken: string | null;
+  /** The header Prefer. */
+  prefer: string | null;
 };
 export type StandInAnswer = { status: number; body: unknown };
 export type Answering = (

@@ -1,5 +1,6 @@
 // The operations that the stand-in answers by itself, with the codes and texts of the service.
 import type { Register } from '../api.ts';
+import { isPersonalToken } from '../guard/api-key.ts';
 import { isRecord } from '../guard/json.ts';
 import { type Account, type Accounts, shownName, type Token, userOf } from './accounts.ts';
 import {
@@ -19,6 +20,8 @@ import {
 import { contextIn, isMet, stepUpOf } from './contexts.ts';
 import { secondStep, stepUp, stepUpWays } from './second-step.ts';
 
+const CSRF_TOKEN = 'GET /api/v1/auth/csrf-token';
+
 const signOut =
   (end: (accounts: Accounts, account: Account, session: string) => void): Answering =>
   ({ bearer, cookies }, accounts) => {
@@ -31,9 +34,11 @@ const signOut =
   };
 
 /** Returns what the token may do now, and what only after a step-up. Requirements bind people. */
-function permissionsOf({ account, claims }: Token, { requirements }: Accounts): object {
+function permissionsOf({ account, claims, only }: Token, { requirements }: Accounts): object {
   const carried = claims.scope?.toLowerCase().split(' ');
-  const all = [...account.permissions].filter((name) => carried?.includes(name) ?? true).sort();
+  const all = [...account.permissions]
+    .filter((name) => carried?.includes(name) ?? only?.has(name) ?? true)
+    .sort();
   if (carried) return { roles: [], permissions: [], scope: all.join(' ') };
   const isOpen = (name: string): boolean => {
     const requirement = account.type === 'user' ? requirements.get(name) : undefined;
@@ -49,22 +54,46 @@ function introspection({ body }: StandInRequest, accounts: Accounts): StandInAns
   const found = accounts.inspectAny(textIn(body, 'token'));
   if (!found) return ok({ active: false });
   const { account, claims } = found;
-  const included = textIn(body, 'include') === 'permissions';
+  const included = textIn(body, 'include').split(' ');
   return ok({
     active: true,
     ...claims,
     username: shownName(account),
     token_type: 'Bearer',
-    ...(included ? permissionsOf(found, accounts) : {}),
+    ...(included.includes('permissions') ? permissionsOf(found, accounts) : {}),
+    ...(included.includes('live') && isKept(claims) ? keepingOf(found, accounts) : {}),
   });
 }
 
-function decision(item: unknown, accounts: Accounts): object {
+/** The feed does not tell all that ends a token of an application, or of somebody who acts as the user. */
+const isKept = ({ scope, act }: Token['claims']): boolean => scope === undefined && act === undefined;
+
+const DAY_SECONDS = 86_400;
+
+/** Returns for how long nothing changes by time alone: until the token ends, or a proof becomes too old. */
+function keepingOf({ account, claims }: Token, { requirements }: Accounts): object {
+  const now = Date.now() / 1_000;
+  const ends = [...account.permissions].map((name) => {
+    const requirement = account.type === 'user' ? requirements.get(name) : undefined;
+    const { maxAgeSeconds = Number.POSITIVE_INFINITY } = requirement ?? {};
+    return requirement && isMet(claims, requirement)
+      ? (claims.auth_time ?? 0) + maxAgeSeconds
+      : Number.POSITIVE_INFINITY;
+  });
+  const end = Math.min(claims.exp ?? Number.POSITIVE_INFINITY, now + DAY_SECONDS, ...ends);
+  return { fresh_for: Math.max(0, Math.floor(end - now)), role_ids: [] };
+}
+
+function decision(item: unknown, accounts: Accounts, prefer: string | null): object {
   const { subject, action, resource } = isRecord(item) ? item : {};
   const permission = `${textIn(resource, 'type')}.${textIn(action, 'name')}`;
   const account = accounts.find(textIn(subject, 'type'), textIn(subject, 'id'));
   const reason = account ? reasonFor(account, permission.toLowerCase(), accounts) : 'unknown_subject';
-  return { decision: reason === 'granted', context: { reason, permission } };
+  const isKept = prefer === 'live' && account?.id === textIn(subject, 'id');
+  return {
+    decision: reason === 'granted',
+    context: { reason, permission, ...(isKept ? { fresh_for: DAY_SECONDS } : {}) },
+  };
 }
 
 /** A decision about an account knows of no proof. */
@@ -75,9 +104,32 @@ function reasonFor(account: Account, permission: string, { requirements }: Accou
   return requirement && !isMet({}, requirement) ? 'step_up_required' : 'granted';
 }
 
-/** Asking about others requires these permissions, which the role Service has. */
+/** Returns the refusal of a personal access token, and of somebody who acts as the user, where it concerns the account itself. */
+export function ownAccountRefusal(
+  operation: string,
+  { bearer = '' }: StandInRequest,
+  accounts: Accounts,
+): StandInAnswer | undefined {
+  const isOwn = /^(?:\w+ \/api\/v1\/auth\/|(?!GET )\w+ \/api\/v1\/users\/me\b)/.test(operation);
+  const found = isOwn ? accounts.inspect(bearer) : undefined;
+  if (found && isPersonalToken(bearer))
+    return failure(
+      403,
+      'user_session_required',
+      'A personal access token cannot do this. Sign in, and use the access token of the session.',
+    );
+  if (found?.claims.act && operation !== 'POST /api/v1/auth/logout' && operation !== CSRF_TOKEN)
+    return failure(
+      403,
+      'acting_as',
+      'You act as somebody else, and this concerns their own account. End acting as them first.',
+    );
+  return undefined;
+}
+
+/** Asking about others, and following changes, requires these permissions, which the role Service has. */
 const asking =
-  (permission: 'token.introspect' | 'access.check', answer: Answering): Answering =>
+  (permission: 'token.introspect' | 'access.check' | 'access.watch', answer: Answering): Answering =>
   (request, accounts) => {
     const found = accounts.inspect(request.bearer ?? '');
     if (!found) return unauthenticated(request.bearer);
@@ -85,10 +137,26 @@ const asking =
     return failure(403, 'permission_denied', 'You do not have the permission that this operation requires.');
   };
 
+/** Returns the refusal of a request for the feed; undefined for a service account that may follow it. */
+export async function feedRefusal(
+  request: StandInRequest,
+  accounts: Accounts,
+  accept: string,
+): Promise<StandInAnswer | undefined> {
+  const caller = accounts.inspect(request.bearer ?? '')?.account;
+  if (caller?.type === 'user')
+    return failure(403, 'service_account_required', 'Only a service account can do this.');
+  const { status, body } = await asking('access.watch', () => ok(undefined))(request, accounts);
+  if (status !== 200) return { status, body };
+  return accept.includes('text/event-stream')
+    ? undefined
+    : failure(406, 'not_acceptable', 'The stand-in has the feed as text/event-stream only.');
+}
+
 export const operations: Readonly<Record<string, Answering>> = {
   'GET /.well-known/jwks.json': async (_, accounts) => ok(await accounts.keySet()),
 
-  'GET /api/v1/auth/csrf-token': ({ cookies }) => {
+  [CSRF_TOKEN]: ({ cookies }) => {
     const token = crypto.randomUUID();
     cookies.set('csrf', token);
     return done({ csrf_token: token }, 'Send this token as X-CSRF-Token.');
@@ -157,6 +225,7 @@ export const operations: Readonly<Record<string, Answering>> = {
       return failure(400, 'wrong_current_password', 'The current password is wrong.');
     account.password = textIn(request.body, 'new_password');
     accounts.endSessions(account);
+    accounts.endPersonalTokens(account);
     const context = contextIn(found.claims);
     return done(await signedIn(account, request, accounts, context), 'Your password is changed.');
   }),
@@ -175,14 +244,16 @@ export const operations: Readonly<Record<string, Answering>> = {
     accounts.revokeToken(textIn(body, 'token'));
     return ok(undefined);
   },
-  'POST /api/v1/access/v1/evaluation': asking('access.check', ({ body }, accounts) =>
-    ok(decision(body, accounts)),
+  'POST /api/v1/access/v1/evaluation': asking('access.check', ({ body, prefer }, accounts) =>
+    ok(decision(body, accounts, prefer)),
   ),
-  'POST /api/v1/access/v1/evaluations': asking('access.check', ({ body }, accounts) => {
+  'POST /api/v1/access/v1/evaluations': asking('access.check', ({ body, prefer }, accounts) => {
     const { evaluations, ...common } = isRecord(body) ? body : {};
     const items: unknown[] = Array.isArray(evaluations) ? evaluations : [];
     return ok({
-      evaluations: items.map((item) => decision({ ...common, ...(isRecord(item) ? item : {}) }, accounts)),
+      evaluations: items.map((item) =>
+        decision({ ...common, ...(isRecord(item) ? item : {}) }, accounts, prefer),
+      ),
     });
   }),
 };

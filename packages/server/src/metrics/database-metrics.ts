@@ -116,6 +116,28 @@ export const databaseMetrics: readonly Definition[] = [
     'Age of the oldest waiting logout notice; 0 if none waits.',
     ({ figures }) => figures?.oldestNoticeSeconds,
   ),
+  {
+    name: 'castellan_deliveries',
+    type: 'gauge',
+    help: 'Events for webhooks. `state`: waiting, or dead, which were given up and are not 30 days old; 10,000 stands for that many or more.',
+    labels: ['kind', 'state'],
+    read: ({ figures }) =>
+      figures
+        ? [
+            { labels: { kind: 'webhook', state: 'waiting' }, value: figures.waitingEvents },
+            { labels: { kind: 'webhook', state: 'dead' }, value: figures.deadEvents },
+          ]
+        : [],
+  },
+  labelled(
+    'gauge',
+    'castellan_deliveries_oldest_seconds',
+    'Age of the oldest event that waits for a webhook that is not paused; 0 if none waits.',
+    {
+      label: 'kind',
+      read: ({ figures }): Record<string, number> => (figures ? { webhook: figures.oldestEventSeconds } : {}),
+    },
+  ),
   single(
     'gauge',
     'castellan_audit_sink_waiting',
@@ -127,5 +149,29 @@ export const databaseMetrics: readonly Definition[] = [
     'castellan_audit_sink_oldest_seconds',
     'Age of the oldest audit entry that AUDIT_SINK has not accepted yet; 0 if none waits.',
     ({ figures }) => (figures && figures.queuedEntries !== null ? figures.oldestEntrySeconds : null),
+  ),
+  single(
+    'gauge',
+    'castellan_audit_unsealed',
+    'Audit entries that are in no seal yet. 10,000 stands for that many or more. Absent with AUDIT_SEALING off.',
+    ({ deps, figures }) => (deps.settings.auditSealing ? figures?.unsealedEntries : null),
+  ),
+  single(
+    'gauge',
+    'castellan_audit_unsealed_oldest_seconds',
+    'Age of the oldest audit entry that is in no seal yet; 0 if all are. Absent with AUDIT_SEALING off.',
+    ({ deps, figures }) => (deps.settings.auditSealing ? figures?.oldestUnsealedSeconds : null),
+  ),
+  single(
+    'gauge',
+    'castellan_audit_head_age_seconds',
+    'Time since the audit log was last sealed. Without entries, a seal is made every hour. Absent before the first.',
+    ({ figures }) => figures?.headSeconds,
+  ),
+  single(
+    'gauge',
+    'castellan_audit_log_forks',
+    'How often the sealed audit log went on in a new log: after a restore, and when the database lacked what an instance had seen.',
+    ({ figures }) => figures?.logForks,
   ),
 ];

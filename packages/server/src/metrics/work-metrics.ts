@@ -212,4 +212,22 @@ export const workMetrics: readonly Definition[] = [
     'Attempts of this instance that AUDIT_SINK did not accept.',
     ({ deps }) => deps.sinkWorker?.stats().failures,
   ),
+  single(
+    'gauge',
+    'castellan_feed_streams',
+    'Streams of the change feed that are open in this instance. With FEED=false, there is no sample.',
+    ({ deps }) => deps.feed?.stats().streams,
+  ),
+  single(
+    'gauge',
+    'castellan_feed_lag_seconds',
+    'How long ago everything that had changed was last known to be read. While nobody reads the feed, there is no sample.',
+    ({ deps }) => deps.feed?.stats().lagSeconds,
+  ),
+  labelled(
+    'counter',
+    'castellan_feed_resets_total',
+    'How often readers of this instance had to forget what they kept: their cursor was too old or unknown (`unknown_cursor`), the database went on from another state (`other_history`), they took too little (`behind`), or the feed was off (`off`).',
+    { label: 'reason', read: ({ deps }) => deps.feed?.stats().resets ?? {} },
+  ),
 ];

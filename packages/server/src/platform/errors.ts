@@ -16,7 +16,10 @@ export type ErrorExtras = {
   /** On 412: the current record. */
   current?: Record<string, unknown>;
   /** Members of the body that belong to this code alone. */
-  members?: Pick<ErrorBody, 'second_factor' | 'attempts_left' | 'step_up' | 'required_acr' | 'provider'>;
+  members?: Pick<
+    ErrorBody,
+    'second_factor' | 'attempts_left' | 'step_up' | 'required_acr' | 'provider' | 'users'
+  >;
 };
 
 export class AppError extends Error {

@@ -1,6 +1,9 @@
-// The form of ids, and new ones: UUIDs that sort by time, so that indexes stay compact under load.
+// The forms of ids, and new ones: UUIDs that sort by time, so that indexes stay compact under load.
 // They are not secrets: use `randomToken` for one-time tokens.
 import { randomBytes } from 'node:crypto';
+
+/** Matches a positive number of at most 18 digits, which fits a bigint: the id of a row that the database counts. */
+export const INT64 = /^[1-9]\d{0,17}$/;
 
 /** Matches a whole UUID, in any case. */
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -19,6 +19,20 @@ export function canonicalTime(value: string): string | null {
   return midnight.toISOString().startsWith(day) && /^(?!0000)\d{4}-/.test(text) ? text : null;
 }
 
+/** Returns the canonical times of the parameters `from` and `to`. Throws `validation_failed`, also if `from` is after `to`. */
+export function readPeriod(query: { from?: string; to?: string }): {
+  from: string | null;
+  to: string | null;
+} {
+  const [from, to] = [readTime('from', query.from), readTime('to', query.to)];
+  if (from === null || to === null || from <= to) return { from, to };
+  const message = 'must not be after to';
+  throw new AppError('validation_failed', {
+    detail: `query.from ${message}.`,
+    errors: [{ field: 'query.from', code: 'after_to', message }],
+  });
+}
+
 /** Returns the canonical time of a query parameter; null if there is none. Throws `validation_failed`. */
 export function readTime(parameter: string, value: string | undefined): string | null {
   if (value === undefined) return null;

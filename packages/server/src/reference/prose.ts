@@ -50,6 +50,7 @@ const tags: Readonly<Record<string, string>> = {
   OAuth: 'Access tokens for programs; for other services, what a token is worth.',
   Access: 'Explanations of access, and changes of it with a preview.',
   Dashboard: 'Figures for a start page.',
+  Webhooks: 'Endpoints that are told what the audit log records.',
   'Audit logs': 'Who did what, when, from where.',
   Settings: 'How the service is configured.',
   Authentication: 'What the settings, roles and permissions require of sign-ins.',

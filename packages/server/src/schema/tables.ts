@@ -191,6 +191,28 @@ export type Tables = {
     claims: Defaulted<unknown>;
     access_epoch: Defaulted<number>;
   };
+  audit_keys: {
+    key_id: string;
+    public_key: Buffer;
+    private_key_sealed: Buffer;
+    created_at: Defaulted<Timestamp>;
+    retired_at: Timestamp | null;
+  };
+  audit_log_head: {
+    only_row: Defaulted<boolean>;
+    log: number | null;
+    size: Defaulted<Int8>;
+    hashes: Defaulted<Buffer[]>;
+    checkpoint: string | null;
+    sealed_position: Defaulted<Int8>;
+    sealed_id: string | null;
+    is_past_sealed: Defaulted<boolean>;
+    sealed_at: Timestamp | null;
+    published_log: number | null;
+    published_size: Defaulted<Int8>;
+    published_at: Timestamp | null;
+    is_restored: Defaulted<boolean>;
+  };
   audit_logs: {
     id: string;
     actor_id: string | null;
@@ -204,10 +226,54 @@ export type Tables = {
     actor_name: string | null;
     resource_name: string | null;
     acted_by_id: string | null;
+    position: Defaulted<Int8 | null>;
+    salt: Defaulted<string | null>;
+    personal_hash: Buffer | null;
+  };
+  audit_member_lists: {
+    id: string;
+    lists: Json;
+  };
+  audit_missing: {
+    from_position: Int8;
+    to_position: Int8;
+    since: Defaulted<Timestamp>;
   };
   audit_outbox: {
     position: Computed<Int8>;
     entry_id: string;
+  };
+  audit_salts: {
+    entry_id: string;
+    salt: Defaulted<string>;
+  };
+  audit_seal_logs: {
+    number: number;
+    id: string;
+    origin: string;
+    created_at: Defaulted<Timestamp>;
+  };
+  audit_seal_nodes: {
+    log: number;
+    level: number;
+    index: Int8;
+    hash: Buffer;
+  };
+  audit_seals: {
+    log: number;
+    number: Int8;
+    kind: string;
+    content: string;
+    leaf: Buffer;
+    from_position: Int8 | null;
+    to_position: Int8 | null;
+    from_id: string | null;
+    to_id: string | null;
+    late: string[] | null;
+    lists_id: string | null;
+    entries: Defaulted<number>;
+    last_entry_at: Timestamp | null;
+    removed_by: Int8 | null;
   };
   audit_sink: {
     only_row: Defaulted<boolean>;
@@ -249,6 +315,43 @@ export type Tables = {
     permission_ids: Defaulted<string[]>;
     agreed_at: Defaulted<Timestamp>;
     last_used_at: Defaulted<Timestamp>;
+  };
+  deliveries: {
+    id: Computed<Int8>;
+    target_id: string;
+    source_id: string;
+    type: string;
+    content: Json | null;
+    key: Int8;
+    replay_id: string | null;
+    state: Defaulted<'waiting' | 'sent' | 'dead'>;
+    attempts: Defaulted<number>;
+    due_at: Defaulted<Timestamp>;
+    tried_since: Timestamp | null;
+    created_at: Defaulted<Timestamp>;
+    settled_at: Timestamp | null;
+  };
+  delivery_attempts: {
+    delivery_id: Int8;
+    at: Defaulted<Timestamp>;
+    status: number | null;
+    cause: string | null;
+    ms: number;
+  };
+  delivery_targets: {
+    id: string;
+    kind: string;
+    parallel: number;
+    holder: string | null;
+    locked_until: Timestamp | null;
+    paused_at: Timestamp | null;
+    paused_reason: string | null;
+    next_at: Timestamp | null;
+    failures: Defaulted<number>;
+    failing_since: Timestamp | null;
+    last_success_at: Timestamp | null;
+    created_at: Defaulted<Timestamp>;
+    under_way: Defaulted<string[]>;
   };
   device_requests: {
     code_hash: Buffer;
@@ -320,6 +423,25 @@ export type Tables = {
     only_row: Defaulted<boolean>;
     users: Int8;
     counted_at: Timestamp;
+  };
+  feed_log: {
+    seq: Int8;
+    stamp: Defaulted<string>;
+    changes: Json;
+    at: Defaulted<Timestamp>;
+  };
+  feed_queue: {
+    id: Computed<Int8>;
+    type: string;
+    ref: string;
+    body: Json | null;
+  };
+  feed_state: {
+    only_row: Defaulted<boolean>;
+    is_on: Defaulted<boolean>;
+    wanted_until: Timestamp | null;
+    seq: Defaulted<Int8>;
+    stamp: Defaulted<string>;
   };
   idempotency_keys: {
     user_id: string;
@@ -826,5 +948,37 @@ export type Tables = {
     invitation_expires_at: Timestamp | null;
     deletion_due_at: Timestamp | null;
     external_id: string | null;
+  };
+  webhook_replays: {
+    id: string;
+    webhook_id: string;
+    from_at: Timestamp;
+    to_at: Timestamp;
+    actions: string[];
+    only_dead: boolean;
+    after_at: Timestamp | null;
+    after_id: string | null;
+    created_at: Defaulted<Timestamp>;
+  };
+  webhook_secrets: {
+    id: string;
+    webhook_id: string;
+    secret_sealed: Buffer;
+    created_at: Defaulted<Timestamp>;
+    ends_at: Timestamp | null;
+  };
+  webhooks: {
+    id: string;
+    name: string;
+    url: string;
+    events: string[];
+    actions: string[];
+    resource_types: string[] | null;
+    results: 'all' | 'failure';
+    personal: boolean;
+    created_at: Defaulted<Timestamp>;
+    updated_at: Defaulted<Timestamp>;
+    created_by_id: string | null;
+    version: Defaulted<number>;
   };
 };

@@ -37,7 +37,7 @@ export const addressSettings = {
   outboundDeny: setting(
     'OUTBOUND_DENY',
     (value: string): AddressRanges => parseRanges(value),
-    'IP addresses or CIDR ranges, comma-separated, that Castellan never connects to for an address in a record, such as the logout address of an application. Link-local, multicast and unspecified addresses are always refused.',
+    'IP addresses or CIDR ranges, comma-separated, that Castellan never connects to for an address in a record, such as the logout address of an application or a webhook. Link-local, multicast and unspecified addresses, and those of tunnels, are always refused.',
     { default: '', shown: 'none' },
   ),
   workers: setting(

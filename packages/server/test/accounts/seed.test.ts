@@ -67,7 +67,7 @@ test('two instances that start at once on an empty database both work, and seed 
   assert.deepEqual(Admin, permissions);
   assert.deepEqual(Manager, MANAGER);
   assert.deepEqual(User, ['self.update_profile']);
-  assert.deepEqual(Service, ['access.check', 'token.introspect']);
+  assert.deepEqual(Service, ['access.check', 'access.watch', 'token.introspect']);
   assert.deepEqual(others, {});
   assert.deepEqual(await database.sql('select name from roles where is_system'), [{ name: 'Admin' }]);
   const placed = await database.sql(
@@ -222,14 +222,14 @@ test('the start that adds access.check to a database creates the role Service, a
   // As before an upgrade.
   await removePermission();
   await (await database.start()).stop();
-  assert.deepEqual((await rolesOf(database)).Service, ['access.check', 'token.introspect']);
+  assert.deepEqual((await rolesOf(database)).Service, ['access.check', 'access.watch', 'token.introspect']);
 
   // As before an upgrade, with a role of the customer that has the name.
   await removePermission();
   await database.sql(`update roles set name = 'SERVICE' where name = 'Service'`);
   await (await database.start()).stop();
   const { SERVICE, Service } = await rolesOf(database);
-  assert.deepEqual([SERVICE, Service], [['token.introspect'], undefined]);
+  assert.deepEqual([SERVICE, Service], [['access.watch', 'token.introspect'], undefined]);
 });
 
 test('every permission of the first start is marked as built-in', async (t) => {

@@ -202,7 +202,7 @@ test('the user gets a mail, unless ACT_AS_MAIL is off', async () => {
   await actingClient(service, client, user);
   await waitForEmptyOutbox(service);
   const [mail] = mailsTo(service, user.email, 'acted_as');
-  assert.match(mail?.text ?? '', /acts as you.*15 minutes/s);
+  assert.match(mail?.text ?? '', /is using your account.*15 minutes/s);
   const silent = await service.another({ ACT_AS_MAIL: 'false' });
   const other = await customer();
   assert.equal((await actAs(client.at(silent.url), other)).status, 200);

@@ -1,8 +1,8 @@
 // What stays the user's own while somebody acts as them: one rule of methods and paths, tried at every operation that is there.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
-import { assertRefused, routesOf } from '@castellan/testing/http/fixture';
+import { ADMIN, newEmail, signIn, startTestService } from '@castellan/testing/harness';
+import { assertRefused, isUnsafe, routesOf } from '@castellan/testing/http/fixture';
 import { actingClient } from '@castellan/testing/sessions/acting';
 import { addPerson, addRole, isSignedIn, roleNamed } from '@castellan/testing/users/people';
 import { isForTheUserAlone } from '../../src/platform/http/own-account.ts';
@@ -86,6 +86,40 @@ test('operations of administrators do not reach the account of the user either',
     assertRefused(await acting.request(method, path, json === undefined ? {} : { json }), 403, 'acting_as');
   const changed = await acting.put(`/api/v1/users/${other.id}`, { first_name: 'Grace' });
   assert.equal(changed.status, 200, changed.text);
+});
+
+test('operations of administrators do not reach the account of who acts, whom they refuse more', async () => {
+  const self = await addPerson(service, { roles: [await roleNamed(service, 'Admin')] });
+  const client = await signIn(service, self);
+  const peer = await actingClient(service, client, user);
+  const own = `/api/v1/users/${self.id}`;
+  for (const [method, path, json] of [
+    ['PUT', own, { password: 'Another-Quartz-82-Lime' }],
+    ['PUT', own, { email: newEmail('own') }],
+    ['PUT', '/api/v1/users/bulk-update', { user_ids: [self.id], updates: { first_name: 'Eve' } }],
+    ['POST', `${own}/factors/reset`, {}],
+    ['POST', `${own}/erase`, undefined],
+    ['DELETE', `${own}/sessions`, undefined],
+    ['DELETE', own, undefined],
+  ] as const)
+    assertRefused(await peer.request(method, path, json === undefined ? {} : { json }), 403, 'acting_as');
+  assert.ok(await isSignedIn(client));
+});
+
+test('operations that refuse the account of the user declare the refusal', async () => {
+  const onUsers = (await routesOf(service)).filter(
+    (route) => isUnsafe(route) && route.url.startsWith('/api/v1/users/:user_id'),
+  );
+  const refusing = [];
+  for (const { method, url, config } of onUsers) {
+    const path = url.replace(':user_id', user.id).replaceAll(/:\w+/g, '00000000-0000-4000-8000-000000000000');
+    const answer = await acting.request(method, path, { json: {} });
+    if (answer.body?.code !== 'acting_as') continue;
+    refusing.push(url);
+    const isDeclared = config.access === 'users.act_as' || config.errors?.includes('acting_as');
+    assert.ok(isDeclared, `${method} ${url}`);
+  }
+  assert.ok(refusing.length > 10, refusing.join());
 });
 
 test('the token refreshes nothing, and opens no application', async () => {

@@ -11,7 +11,8 @@ import { addPerson, signedInWith } from '@castellan/testing/users/people';
 import { cleanUp } from '../../src/cleanup.ts';
 import { deleteOldEntries } from '../../src/modules/audit/store.ts';
 
-const service = await startTestService({ after });
+// Sealed entries are removed by whole seals: evidence/removal.test.ts.
+const service = await startTestService({ after }, { AUDIT_SEALING: 'off' });
 const admin = await signIn(service, ADMIN);
 const LOG = '/api/v1/audit-logs';
 

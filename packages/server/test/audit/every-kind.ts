@@ -62,11 +62,13 @@ export async function causeActions(service: TestService): Promise<CausedActions>
   await accounts(context);
   await emailChanges(context);
   await leaving(context);
+  await acting(context);
   await administration(context);
   await serviceAccounts(context);
   await applications(context);
   await programs(context);
   await providers(context);
+  await webhooks(context);
   return { outcomes, secrets: [...secrets] };
 }
 
@@ -165,6 +167,16 @@ async function leaving({ service, caller, note, secrets }: Context): Promise<voi
   await send('POST', '/auth/undo-deletion', { token: link });
 }
 
+async function acting({ service, caller, note }: Context): Promise<void> {
+  const { id } = await addPerson(service);
+  const client = service.client();
+  note('login', await client.login(ADMIN));
+  const began = await caller(client)('POST', `/users/${id}/act-as`, { reason: 'To see what Nelly sees' });
+  const acted = service.client();
+  acted.accessToken = began.body.data.access_token;
+  await caller(acted)('POST', '/auth/logout', {});
+}
+
 async function administration(context: Context): Promise<void> {
   const { service, caller, note } = context;
   const client = service.client();
@@ -246,6 +258,9 @@ async function serviceAccounts({ service, caller, note }: Context): Promise<void
   const robot = service.client();
   robot.accessToken = key;
   await caller(robot)('GET', '/roles');
+  const watcher = await addServiceAccount(service, { permissions: ['access.watch'] });
+  robot.accessToken = watcher.key;
+  await caller(robot)('GET', '/access/feed');
   await send('DELETE', `${path}/keys/${second}`);
   await send('DELETE', path);
   await send('DELETE', `/roles/${role}`);
@@ -395,6 +410,26 @@ async function providers({ service, note, secrets }: Context): Promise<void> {
   } finally {
     for (const end of ends) await end();
   }
+}
+
+/** Nothing listens at the address, which pauses no webhook. */
+async function webhooks({ service, caller, note, secrets }: Context): Promise<void> {
+  const client = service.client();
+  note('login', await client.login(ADMIN));
+  const call = caller(client);
+  const created = await call('POST', '/webhooks', {
+    name: 'Audit',
+    url: 'http://127.0.0.1:1/',
+    events: ['role_*'],
+  });
+  secrets.add(created.body.data.secret);
+  const path = `/webhooks/${created.body.data.id}`;
+  secrets.add((await call('POST', `${path}/secrets`, { overlap_seconds: 0 })).body.data.secret);
+  await call('PUT', path, { status: 'paused' });
+  await call('PUT', path, { status: 'active', url: 'http://127.0.0.1:2/', personal: true });
+  await call('POST', `${path}/test`, {});
+  await call('POST', `${path}/replay`, { from: new Date().toISOString(), only: 'dead' });
+  await call('DELETE', path);
 }
 
 async function programs({ service, note, secrets }: Context): Promise<void> {

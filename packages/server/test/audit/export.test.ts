@@ -9,7 +9,8 @@ import { assertRefused } from '@castellan/testing/http/fixture';
 import type { PoolClient } from 'pg';
 import pg from 'pg';
 
-const service = await startTestService({ after });
+// Sealing reads entries too.
+const service = await startTestService({ after }, { AUDIT_SEALING: 'off' });
 const admin = await signIn(service, ADMIN);
 const EXPORT = '/api/v1/audit-logs/export';
 

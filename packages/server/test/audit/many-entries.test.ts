@@ -6,7 +6,8 @@ import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { plansOf } from '@castellan/testing/plans';
 import { unindexedActions } from '../../src/modules/audit/reading-store.ts';
 
-const service = await startTestService({ after });
+// Sealing reads entries too, while a request is watched.
+const service = await startTestService({ after }, { AUDIT_SEALING: 'off' });
 const admin = await signIn(service, ADMIN);
 const LOG = '/api/v1/audit-logs';
 const ACTOR = '00000000-0000-7000-8000-000000000001';

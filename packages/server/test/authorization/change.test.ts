@@ -56,6 +56,8 @@ const insert = (role: ReturnType<typeof newRole>) => async (locking: Locking) =>
     action: 'role_created',
     resourceType: 'role',
     resourceId: role.id,
+    before: null,
+    after: { name: role.name },
   });
 };
 

@@ -6,7 +6,7 @@ import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '@castellan/
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { addPerson, addRole, isSignedIn, roleNamed, signedInWith } from '@castellan/testing/users/people';
 import { removeEndedRows } from '../../src/modules/sessions/ended-rows.ts';
-import { endSessionsOfKeys } from '../../src/modules/sessions/key-store.ts';
+import { endSessionsOfKeys } from '../../src/modules/sessions/keys/store.ts';
 import { countLiveSessions } from '../../src/modules/sessions/live-count-store.ts';
 
 const service = await startTestService({ after }, { CONCURRENT_SESSION_LIMIT: '0' });

@@ -29,6 +29,7 @@ const publicOperations = [
   'GET /api/v1/oauth/jwks.json',
   'GET /api/v1/oauth/logout',
   'GET /api/v1/oauth/userinfo',
+  'GET /api/v1/webhooks/events',
   'POST /api/v1/auth/accept-invitation',
   'POST /api/v1/auth/accept-invitation/passkey/options',
   'POST /api/v1/auth/confirm-email-change',

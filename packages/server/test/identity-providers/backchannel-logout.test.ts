@@ -101,6 +101,16 @@ test('with both, the session must be one of that subject', async () => {
   assert.deepEqual(await Promise.all([who.client, other.client].map(isLive)), [false, true]);
 });
 
+test('with both, sessions of that subject of which the provider told no sid end too', async () => {
+  const who = await begun(null);
+  const elsewhere = await again(who, 'another');
+  const other = await begun(null);
+  assertCounted(await send(issuer.logoutToken({ sub: undefined, sid: 'told-later' })));
+  assert.equal(await isLive(who.client), true);
+  assertCounted(await send(issuer.logoutToken({ sub: who.identity.subject, sid: 'told-later' })));
+  assert.deepEqual(await Promise.all([who.client, elsewhere, other.client].map(isLive)), [false, true, true]);
+});
+
 test('a token counts for the provider that it was sent to alone', async () => {
   const who = await begun('own', rival);
   const subject = who.identity.subject;

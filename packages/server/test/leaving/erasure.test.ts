@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
 import type { TestClient } from '@castellan/testing/client';
-import { ADMIN, newEmail, signIn, startTestService } from '@castellan/testing/harness';
+import { ADMIN, eventually, newEmail, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { actingClient } from '@castellan/testing/sessions/acting';
 import { addPerson, addRole, eventsOf, isSignedIn, signedInWith } from '@castellan/testing/users/people';
+import pg from 'pg';
 import { finishErasures } from '../../src/modules/leaving/erasure.ts';
 
 const service = await startTestService({ after });
@@ -211,3 +212,30 @@ async function addPermission(): Promise<string> {
   );
   return 'erasure.try';
 }
+
+test('an erasure locks the roles that the user made and those that they hold in one order', async () => {
+  const [held, made] = [await addRole(service, 'role.read'), await addRole(service, 'role.read')].sort();
+  assert.ok(held && made);
+  const person = await addPerson(service, { roles: [held] });
+  await service.sql('update roles set created_by_id = $2 where id = $1', [made, person.id]);
+  const other = new pg.Client(service.databaseUrl);
+  await other.connect();
+  try {
+    await other.query('begin');
+    await other.query('select from roles where id = $1 for no key update', [held]);
+    const erasing = erase(person.id);
+    await eventually(async () => {
+      const waiting = await service.sql(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return waiting.length > 0 || undefined;
+    }, 'the erasure to wait for the role that the user holds');
+    // A transaction that goes on in the order of ids: the erasure must not have the second role yet.
+    await other.query('select from roles where id = $1 for no key update nowait', [made]);
+    await other.query('commit');
+    assert.equal((await erasing).status, 200);
+  } finally {
+    await other.end();
+  }
+  assert.equal((await admin.get(`/api/v1/roles/${made}`)).body.data.created_by_id, null);
+});

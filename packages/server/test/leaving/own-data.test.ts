@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
-import { addPerson, addRole, eventsOf, signedInWith } from '@castellan/testing/users/people';
+import { actingClient } from '@castellan/testing/sessions/acting';
+import { addPerson, addRole, eventsOf, roleNamed, signedInWith } from '@castellan/testing/users/people';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
@@ -80,6 +81,22 @@ test('what a person did to others does not tell who they are', async () => {
   assert.deepEqual([created?.resource_id, created?.resource_name], [made.body.data.id, null]);
   assert.deepEqual([created?.details.after?.email, created?.details.address], ['…', '127.0.0.1']);
   assert.doesNotMatch(answer.text, new RegExp(`${email}|Hedy|Lamarr`));
+});
+
+test('what a person did as somebody else is theirs too, and does not tell who that is', async () => {
+  const self = await addPerson(service, { superuser: true });
+  const as = await addPerson(service, { roles: [await roleNamed(service, 'Admin')] });
+  const client = await signIn(service, self);
+  const acting = await actingClient(service, client, as);
+  const role = await acting.post('/api/v1/roles', { name: `Role by ${self.id}` });
+  assert.equal(role.status, 201, role.text);
+  const answer = await client.get(EXPORT);
+  const [created] = sentBy(answer, 'role_created');
+  assert.deepEqual(
+    [created?.resource_id, created?.actor_email, created?.details.address],
+    [role.body.data.id, null, '127.0.0.1'],
+  );
+  assert.ok(!answer.text.includes(as.email));
 });
 
 test('a second one within an hour is 429, of two at once as well', async () => {

@@ -10,7 +10,14 @@ import {
   waitForEmptyOutbox,
 } from '@castellan/testing/accounts/self-service';
 import type { TestClient } from '@castellan/testing/client';
-import { ADMIN, PASSWORD, signIn, startTestService, type TestService } from '@castellan/testing/harness';
+import {
+  ADMIN,
+  PASSWORD,
+  signIn,
+  startTestService,
+  TEST_SECRET_KEY,
+  type TestService,
+} from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import {
   addPerson,
@@ -20,7 +27,9 @@ import {
   type Person,
   signedInWith,
 } from '@castellan/testing/users/people';
+import { settleRestored } from '../../src/modules/backup/after-restore.ts';
 import { removeDueAccounts } from '../../src/modules/leaving/due-deletions.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
 
 const service = await startTestService({ after }, { SELF_DELETION_DAYS: '14', RATE_LIMIT_LINK_CHECK: 'off' });
 const admin = await signIn(service, ADMIN);
@@ -131,9 +140,11 @@ test('the wrong password, none, and a session that ended change nothing', async 
   const person = await addPerson(service);
   const browser = await signIn(service, person);
   assertRefused(await leave(browser, 'Wrong?Tundra61Fox'), 400, 'wrong_current_password');
-  const missing = await browser.delete(paths.me, {});
-  assertRefused(missing, 422, 'validation_failed');
-  assert.equal(missing.body.errors[0].field, 'current_password');
+  for (const body of [{}, { current_password: 1 }]) {
+    const answer = await browser.delete(paths.me, body);
+    assertRefused(answer, 400, 'invalid_input');
+    assert.equal(answer.body.errors[0].field, 'current_password');
+  }
   const noToken = service.client();
   assert.equal((await noToken.delete(paths.me, { current_password: PASSWORD })).status, 401);
   assert.equal(await isSignedIn(browser), true);
@@ -285,4 +296,36 @@ test('without SELF_DELETION_DAYS it is 403, before the body is judged', async ()
   assertRefused(await browser.delete(paths.me, { current_password: 1 }), 403, 'self_deletion_off');
   assertRefused(await leave(browser), 403, 'self_deletion_off');
   assert.equal(await isSignedIn(browser), true);
+});
+
+test('a restore that ends links removes nobody for seven days, and changes no later plan', async () => {
+  const restored = await startTestService({ after }, { SELF_DELETION_DAYS: '14' });
+  const [due, later, active] = [
+    await addPerson(restored),
+    await addPerson(restored),
+    await addPerson(restored),
+  ];
+  const plan = (id: string, when: string) =>
+    restored.sql(`update users set is_active = false, deletion_due_at = now() ${when} where id = $1`, [id]);
+  await plan(due.id, "- interval '1 hour'");
+  await plan(later.id, "+ interval '14 days'");
+  const { db, log } = restored.service.deps;
+  const restore = (sessions: 'end' | { secretKey: Buffer }) =>
+    inTransaction(db, (tx) =>
+      settleRestored(tx, log, { sessions, revokeApiKeys: false }, new Date().toISOString()),
+    );
+  assert.equal((await restore('end')).plannedDeletions, 2);
+  assert.equal(await runJob(restored), 0);
+  const days = await restored.sql<{ id: string; days: number | null }>(
+    `select id, round(extract(epoch from deletion_due_at - now()) / 86400)::integer as days from users where id = any($1::uuid[])`,
+    [[due.id, later.id, active.id]],
+  );
+  const daysOf = new Map(days.map((one) => [one.id, one.days]));
+  assert.deepEqual(
+    [due, later, active].map(({ id }) => daysOf.get(id)),
+    [7, 14, null],
+  );
+  await plan(due.id, "- interval '1 hour'");
+  assert.equal((await restore({ secretKey: Buffer.from(TEST_SECRET_KEY) })).plannedDeletions, 0);
+  assert.equal(await runJob(restored), 1);
 });

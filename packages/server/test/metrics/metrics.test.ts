@@ -30,6 +30,8 @@ const service = await startTestService(
     PASSWORD_BREACH_FILE: breachFile,
   },
 );
+// Before the first scrape, whose figures are kept for some seconds.
+await service.service.deps.sealer.run();
 
 const scrape = async (): Promise<Scrape> => parseMetrics((await askSocket(socket)).text);
 
@@ -109,6 +111,8 @@ test('every metric of the definitions has the samples that it promises', async (
     if (name === 'castellan_job_last_success_timestamp_seconds') continue;
     // This service speaks HTTP; test/security/tls.test.ts has those of TLS.
     if (name.startsWith('castellan_tls_')) continue;
+    // Nobody reads the change feed here; test/feed/streams.test.ts has it.
+    if (name === 'castellan_feed_lag_seconds') continue;
     assert.equal(isAbsent, false, `${name} has no sample`);
     for (const one of samples) assert.deepEqual(Object.keys(one.labels), [...labels], name);
   }

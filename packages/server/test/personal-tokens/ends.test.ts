@@ -41,6 +41,16 @@ const ending: Record<string, Act> = {
   deletion: ({ person }) => admin.delete(`/api/v1/users/${person.id}`),
   'the end of all sessions by an administrator': ({ person }) =>
     admin.delete(`/api/v1/users/${person.id}/sessions`),
+  'the end of all sessions that a filter by the user finds': ({ person }) =>
+    admin.delete(`/api/v1/sessions?user_id=${person.id}`),
+  'the end of all sessions that a search for the user finds': ({ person }) =>
+    admin.delete(`/api/v1/sessions?search=${encodeURIComponent(person.email)}`),
+  'the end of all sessions of a user who has none': async ({ person, session }) => {
+    await session.post('/api/v1/auth/logout', {});
+    const answer = await admin.delete(`/api/v1/sessions?user_id=${person.id}`);
+    assert.deepEqual(answer.body.data, { sessions: 0, users: 1 });
+    return answer;
+  },
 };
 
 const sparing: Record<string, Act> = {
@@ -50,6 +60,8 @@ const sparing: Record<string, Act> = {
     const listed = await admin.get(`/api/v1/users/${person.id}/sessions`);
     return admin.delete(`/api/v1/users/${person.id}/sessions/${listed.body.data[0].id}`);
   },
+  'the end of the sessions from an address': ({ person }) =>
+    admin.delete(`/api/v1/sessions?user_id=${person.id}&address=127.0.0.1`),
   'new names': update({ first_name: 'Other' }),
   'a second factor': async ({ session }) => {
     await enrol(session);

@@ -1,8 +1,8 @@
 // Personal access tokens: how they are made, what they may do, and what they never show.
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import type { TestClient } from '@castellan/testing/client';
+import type { Answer, TestClient } from '@castellan/testing/client';
 import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import {
@@ -260,16 +260,36 @@ test('another service learns what a token is worth, and a wrong or ended one is 
   assertRefused(await client.delete(`${own}/${id}`), 404, 'personal_token_not_found');
 });
 
-test('a key that is made with a token ends with it at the latest', async () => {
-  const { client } = await signedInWith(service, 'service_account.read', 'service_account.update');
-  const made = await client.post(own, { name: 'Keys', expires_at: inDays(2) });
+test('a token makes no credential that would outlive it, and the session of its owner does', async () => {
+  const client = await signIn(service, ADMIN);
+  const { token } = await make(client);
+  const program = clientWith(token);
   const account = await addServiceAccount(service);
-  const key = await clientWith(made.body.data.token).post(`/api/v1/service-accounts/${account.id}/keys`, {
-    name: 'Longer',
-    expires_at: inDays(300),
+  const keys = `/api/v1/service-accounts/${account.id}/keys`;
+  const kept = await client.post(keys, { name: 'Kept' });
+  const newApplication = (auth_method: string) => ({
+    client_id: `app-${randomUUID()}`,
+    name: `Application ${randomUUID()}`,
+    auth_method,
+    redirect_uris: ['https://app.example.com/callback'],
   });
-  assert.equal(key.status, 201, key.text);
-  assert.equal(key.body.data.expires_at, made.body.data.expires_at);
+  const application = await client.post('/api/v1/applications', newApplication('secret'));
+  assert.equal(application.status, 201, application.text);
+  const ofApplication = `/api/v1/applications/${application.body.data.id}`;
+  const attempts: ((by: TestClient) => Promise<Answer>)[] = [
+    (by) => by.post(keys, { name: 'Longer' }),
+    (by) => by.post(`${keys}/${kept.body.data.id}/rotate`, {}),
+    (by) => by.post('/api/v1/applications', newApplication('secret')),
+    (by) => by.post(`${ofApplication}/secrets`, { name: 'Another' }),
+    (by) => by.put(ofApplication, { auth_method: 'none' }),
+  ];
+  for (const attempt of attempts) {
+    assertRefused(await attempt(program), 403, 'user_session_required');
+    const answer = await attempt(client);
+    assert.ok([200, 201].includes(answer.status), answer.text);
+  }
+  assert.equal((await program.put(ofApplication, { name: `Renamed ${randomUUID()}` })).status, 200);
+  assert.equal((await program.post('/api/v1/applications', newApplication('none'))).status, 201);
 });
 
 test('wrong tokens are limited by the network, and one that was right passes', async () => {

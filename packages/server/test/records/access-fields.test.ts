@@ -44,6 +44,7 @@ const newProvider = (): object => ({
   client_auth: 'none',
 });
 const provider = await make('identity-providers', newProvider());
+const webhook = await make('webhooks', { name: 'W', url: 'http://127.0.0.1:1/', events: ['role_*'] });
 const keys = `service-accounts/${account}/keys`;
 
 type Write = { method: 'POST' | 'PUT' | 'DELETE'; path: string; route?: string; body: () => object };
@@ -171,6 +172,17 @@ const writes: Record<string, Write> = {
     path: `api-resources/${resource}`,
     body: () => ({}),
   },
+  'POST /api/v1/webhooks': {
+    method: 'POST',
+    path: 'webhooks',
+    body: () => ({ name: newName(), url: 'http://127.0.0.1:1/', events: ['role_*'] }),
+  },
+  'PUT /api/v1/webhooks/{webhook_id}': { method: 'PUT', path: `webhooks/${webhook}`, body: () => ({}) },
+  'POST /api/v1/webhooks/{webhook_id}/secrets': {
+    method: 'POST',
+    path: `webhooks/${webhook}/secrets`,
+    body: () => ({ overlap_seconds: 0 }),
+  },
   'POST /api/v1/user-attributes': {
     method: 'POST',
     path: 'user-attributes',
@@ -290,14 +302,14 @@ const documented = Object.entries<
 test('every write of an administered record is in this test', () => {
   const administered = documented.filter(
     ({ name, operation }) =>
-      /^(POST|PUT|PATCH|DELETE) \/api\/v1\/(users|roles|role-groups|permission-groups|permissions|service-accounts|applications|api-resources|user-attributes|identity-providers|access\/changes)\b/.test(
+      /^(POST|PUT|PATCH|DELETE) \/api\/v1\/(users|roles|role-groups|permission-groups|permissions|service-accounts|applications|api-resources|user-attributes|identity-providers|webhooks|access\/changes)\b/.test(
         name,
       ) &&
       (!name.startsWith('DELETE') || operation.requestBody !== undefined) &&
       // Of oneself.
       !name.includes(' /api/v1/users/me') &&
       // They take no field of the record. Attributes refuse whatever is not declared.
-      !/\/(act-as|attributes|authentication|factors\/reset|claims-preview|test)$/.test(name),
+      !/\/(act-as|attributes|authentication|factors\/reset|claims-preview|test|resend|replay)$/.test(name),
   );
   assert.ok(administered.length > 20);
   assert.deepEqual(
@@ -383,6 +395,26 @@ test('a refused field changes nothing, and the detail names the operation that c
   assert.deepEqual(await read(`roles/${role}`), before);
   const keyed = await admin.post(api(keys), { name: 'narrow', permission_ids: [permission] });
   assert.match(assertRefused(keyed, 400, 'field_not_allowed').detail, /with names in `permissions`/);
+});
+
+test('the plan of an owner and an invitation are ended by their operations, not dropped by others', async () => {
+  const { password: _password, ...invitation } = person();
+  const { data } = (await admin.post(api('users/invitations'), invitation)).body;
+  await service.sql(
+    "update users set deletion_due_at = now() + interval '1 day', is_active = false where id = $1",
+    [user],
+  );
+  const leaving = await admin.put(api(`users/${user}`), { deletion_due_at: null });
+  assert.match(assertRefused(leaving, 400, 'field_not_allowed').detail, /with `is_active`/);
+  const invited = await admin.put(api(`users/${data.id}`), { invited_at: null });
+  assert.match(assertRefused(invited, 400, 'field_not_allowed').detail, /\/invitation/);
+  for (const id of [user, data.id]) {
+    const whole = await admin.put(api(`users/${id}`), await read(`users/${id}`));
+    assert.equal(whole.status, 200, whole.text);
+  }
+  assert.equal((await admin.put(api(`users/${user}`), { is_active: true })).body.data.deletion_due_at, null);
+  const copy = { ...person(), invited_at: null, deletion_due_at: null };
+  assert.equal((await admin.post(api('users'), copy)).status, 201);
 });
 
 test('POST /users takes the state of the account, under the rules of PUT', async () => {

@@ -11,9 +11,9 @@ import {
 import { addUser, isAccepted } from '@castellan/testing/sessions/accounts';
 import { isSignedBy, type PublishedKey, readToken } from '@castellan/testing/sessions/own-tokens';
 import { cleanUp } from '../../src/cleanup.ts';
-import { listSigningKeys, revokeSigningKey } from '../../src/modules/sessions/key-revocation.ts';
-import { addSigningKey } from '../../src/modules/sessions/key-ring.ts';
-import { rotateSigningKey } from '../../src/modules/sessions/key-rotation.ts';
+import { listSigningKeys, revokeSigningKey } from '../../src/modules/sessions/keys/revocation.ts';
+import { addSigningKey } from '../../src/modules/sessions/keys/ring.ts';
+import { rotateSigningKey } from '../../src/modules/sessions/keys/rotation.ts';
 
 const service = await startTestService({ after });
 const JWKS = '/.well-known/jwks.json';

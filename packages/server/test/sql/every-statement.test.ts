@@ -65,7 +65,7 @@ const exempt = [
   'packages/server/src/modules/authz/impact/impact-store.ts',
   'packages/server/src/modules/dashboard/store.ts',
   'packages/server/src/modules/sessions/ended-rows.ts',
-  'packages/server/src/modules/sessions/key-store.ts',
+  'packages/server/src/modules/sessions/keys/store.ts',
   'packages/server/src/modules/sessions/store.ts',
 ];
 

@@ -1,11 +1,15 @@
-// Starts behind PgBouncer: what it refuses or drops is named, and a pool in session mode works.
+// Starts behind PgBouncer: what it refuses or drops is named, and a pool in session mode works, also for the change feed.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { atEnd, temporaryFolder, until } from '@castellan/embedded-postgres/testing';
+import { openLiveFeed } from '@castellan/testing/feed/reader';
+import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { adminUrl } from '@castellan/testing/scratch-database';
+import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
 import { startChild } from '@castellan/testing/start/child';
 import pg from 'pg';
 import { emptyDatabase, onServer, refusal } from './refusal.ts';
@@ -65,6 +69,16 @@ ${lines.join('\n')}
 
 const nameOf = (url: string): string => new URL(url).pathname.slice(1);
 
+/** Sets the time limits that the service sets for its connections, and that a pooler drops. */
+async function limitTimes(database: string): Promise<void> {
+  for (const limit of [
+    'lock_timeout = 5000',
+    'statement_timeout = 10000',
+    'idle_in_transaction_session_timeout = 15000',
+  ])
+    await onServer(`alter database ${database} set ${limit}`);
+}
+
 test('a start through a pooler that refuses settings of connections names the pooler', options, async (t) => {
   const url = await startBouncer(t, nameOf(await emptyDatabase(t)), ['pool_mode = session']);
   const child = startChild(t, { DATABASE_URL: url, SECRET_KEY });
@@ -92,12 +106,7 @@ test(
   options,
   async (t) => {
     const database = nameOf(await emptyDatabase(t));
-    for (const limit of [
-      'lock_timeout = 5000',
-      'statement_timeout = 10000',
-      'idle_in_transaction_session_timeout = 15000',
-    ])
-      await onServer(`alter database ${database} set ${limit}`);
+    await limitTimes(database);
     const shared = await startBouncer(t, database, ['pool_mode = transaction', DROPS_SETTINGS]);
     const line = await refusal(startChild(t, { DATABASE_URL: shared, SECRET_KEY }));
     assert.match(line, /connection pooler in transaction mode.*pool_mode=session/);
@@ -110,5 +119,38 @@ test(
     const child = startChild(t, { DATABASE_URL: own, SECRET_KEY });
     const answer = await fetch(`${await child.ready()}/api/v1/auth/csrf-token`);
     assert.equal(answer.status, 200);
+  },
+);
+
+test(
+  'the change feed tells through a pool what is committed beside it, and through it',
+  options,
+  async (t) => {
+    const direct = await startTestService({ after: (hook) => atEnd(t, hook) });
+    const database = nameOf(direct.databaseUrl);
+    await limitTimes(database);
+    const url = await startBouncer(t, database, [
+      'pool_mode = session',
+      'default_pool_size = 50',
+      DROPS_SETTINGS,
+    ]);
+    const pooled = await direct.another({ DATABASE_URL: url });
+    const { key } = await addServiceAccount(direct, { permissions: ['access.watch'] });
+    const feeds = [await openLiveFeed(pooled.url, key), await openLiveFeed(direct.url, key)];
+    const beside = randomUUID();
+    await direct.sql(
+      "insert into users (id, email, first_name, last_name) values ($1, 'ada@example.com', 'Ada', 'L')",
+      [beside],
+    );
+    await direct.sql("update users set first_name = 'Grace' where id = $1", [beside]);
+    const admin = await signIn(pooled, ADMIN);
+    const renamed = await admin.put('/api/v1/users/me', { first_name: 'Ada', last_name: 'Lovelace' });
+    assert.equal(renamed.status, 200, renamed.text);
+    const person = renamed.body.data.id;
+    for (const feed of feeds) {
+      for (const one of [beside, person]) await feed.change('user', one);
+      feed.close();
+    }
+    await pooled.stop();
   },
 );

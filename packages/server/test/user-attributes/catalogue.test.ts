@@ -1,6 +1,7 @@
 // The catalogue of user attributes: what can be declared, what changes, and what users' values keep.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { Introspection } from '@castellan/contract/oauth';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { addPerson, eventsOf, signedInWith } from '@castellan/testing/users/people';
@@ -63,7 +64,7 @@ test('an attribute is declared with defaults, read, listed, changed and deleted,
   );
 });
 
-test('a name is no claim of a standard, and belongs to one attribute', async () => {
+test('a name is no claim of a standard and no member of introspection, and belongs to one attribute', async () => {
   await declare('badge');
   assertRefused(await admin.post(path, { name: 'badge', label: 'B', type: 'date' }), 409, 'name_taken');
   for (const name of [
@@ -75,6 +76,7 @@ test('a name is no claim of a standard, and belongs to one attribute', async () 
     'active',
     'verified_claims',
     'constructor',
+    ...Object.keys(Introspection.properties),
   ]) {
     const refused = await admin.post(path, { name, label: 'x', type: 'string' });
     assert.deepEqual([refused.status, refused.body.errors[0].code], [422, 'reserved_name'], refused.text);
@@ -115,6 +117,7 @@ test('values in use keep what would no longer allow them, with their number', as
   const narrowed = await admin.put(`${path}/${size.id}`, { values: ['S', 'L'] });
   assertRefused(narrowed, 409, 'user_attribute_in_use');
   assert.match(narrowed.body.detail, /^values .*2 users/);
+  assert.equal(narrowed.body.users, 2);
   assert.equal((await admin.put(`${path}/${size.id}`, { values: ['M', 'XL'] })).status, 200);
   assertRefused(await admin.put(`${path}/${motto.id}`, { max_length: 9 }), 409, 'user_attribute_in_use');
   assert.equal((await admin.put(`${path}/${motto.id}`, { max_length: 10 })).status, 200);
@@ -124,6 +127,7 @@ test('values in use keep what would no longer allow them, with their number', as
   const kept = await admin.delete(`${path}/${motto.id}`);
   assertRefused(kept, 409, 'user_attribute_in_use');
   assert.match(kept.body.detail, /2 users/);
+  assert.equal(kept.body.users, 2);
   const forced = await admin.delete(`${path}/${motto.id}?force=true`);
   assert.equal(forced.status, 200, forced.text);
   const [event] = await eventsOf(service, forced);

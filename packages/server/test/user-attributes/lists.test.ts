@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
+import { plansOf } from '@castellan/testing/plans';
 import { addPerson, addRole, signedInWith } from '@castellan/testing/users/people';
 
 const service = await startTestService({ after });
@@ -108,4 +109,32 @@ test('values are told, and found by, only with users.read', async () => {
   assertRefused(await client.get(`${path}?include=attributes`), 403, 'permission_denied');
   assertRefused(await client.get(`${path}?attribute.floor=3`), 403, 'permission_denied');
   assertRefused(await client.get(`${path}?attribute.nowhere=3`), 403, 'permission_denied');
+});
+
+test('two values that many have each, and few have both, are found from the index, exactly', async () => {
+  const each = 10_010;
+  // The last twelve of the first half have both; of these, four have another spelling of the team.
+  await service.sql(
+    `with made as (
+       insert into users (id, email, first_name, last_name, verified)
+       select gen_random_uuid(), 'many-' || n || '@example.com', 'Ma', 'Ny', true from generate_series(1, 2 * $1::integer) n
+       returning id, split_part(split_part(email, '-', 2), '@', 1)::integer as n),
+     given as (
+       select id, n, 'team' as name, to_jsonb(case when n > $1 - 4 then 'MANY' else 'Many' end) as value from made where n <= $1
+       union all select id, n, 'floor', to_jsonb(9) from made where n > $1 - 12)
+     insert into user_attribute_values (user_id, attribute_id, value, key, is_unique)
+     select g.id, a.id, g.value, sha256(convert_to(lower(g.value #>> '{}'), 'UTF8')), false
+     from given g join user_attributes a using (name)`,
+    [each],
+  );
+  await service.sql('vacuum analyze users, user_attribute_values');
+  const both = 'attribute.team=Many&attribute.floor=9';
+  assert.equal((await found(both)).length, 8);
+  assert.deepEqual(await found(`${both}&role_id=${role}`), []);
+  for (const query of [both, `${both}&is_active=false`]) {
+    const explained = await plansOf(service, () => admin.get(`${path}?${query}`));
+    const read = explained.flatMap(({ steps }) => steps).filter(({ table }) => table === 'users');
+    assert.ok(read.length > 0);
+    for (const { rows } of read) assert.ok(rows <= 100, `${query}: ${rows} users were read`);
+  }
 });

@@ -87,9 +87,36 @@ test('of many invitations, those with a wrong or taken value are refused and sto
       [3, 409, 'user_attribute_taken'],
     ],
   );
+  assert.deepEqual(
+    refused.map(({ errors }: { errors: { field: string; code: string }[] }) =>
+      errors.map(({ field, code }) => [field, code]),
+    ),
+    [
+      [['invitations.1.attributes.badge', 'user_attribute_taken']],
+      [['invitations.2.attributes.badge', 'wrong_type']],
+      [['invitations.3.attributes.badge', 'user_attribute_taken']],
+    ],
+    'each row says which value is wrong',
+  );
   assert.equal(made.length, 3);
   assert.deepEqual(await valuesOf(made[0].id), { badge: 20 });
   assert.deepEqual(await valuesOf(made[2].id), { team: 'Green' });
+});
+
+test('a number in a json that is too large is refused with its row alone', async () => {
+  await declare('prefs', { type: 'json' });
+  const rows = [invitation({ prefs: { size: 1 } }), invitation({ prefs: { size: 'huge' } })];
+  const answer = await admin.request('POST', `${users}/invitations/bulk`, {
+    raw: JSON.stringify({ invitations: rows }).replace('"huge"', '1e400'),
+    headers: { 'content-type': 'application/json' },
+  });
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(
+    answer.body.data.invited.map(({ email }: { email: string }) => email),
+    [rows[0]?.email],
+  );
+  const [refused] = answer.body.data.refused;
+  assert.deepEqual([refused.index, refused.status, refused.errors[0].code], [1, 422, 'out_of_range']);
 });
 
 test('requests that race for a unique value make one user, and every row of a bulk request is told', async () => {

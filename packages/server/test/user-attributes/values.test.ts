@@ -1,7 +1,7 @@
 // Values of attributes: what each type takes, merge patches, who may read and write, and races.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
+import { ADMIN, newEmail, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { addPerson, eventsOf, signedInWith, tally } from '@castellan/testing/users/people';
 
@@ -76,7 +76,8 @@ test('each type takes its values and refuses others, a field for each', async ()
   assert.deepEqual(both.body.errors.map(({ field }: { field: string }) => field).sort(), ['floor', 'shirt']);
   const raw = (text: string) =>
     admin.request('PATCH', valuesOf(id), { raw: text, headers: { 'content-type': 'application/json' } });
-  assertRefused(await raw('{"ratio": 1e400}'), 422, 'validation_failed');
+  for (const text of ['{"ratio": 1e400}', '{"prefs": 1e400}', '{"prefs": {"a": [-1e400]}}'])
+    assertRefused(await raw(text), 422, 'validation_failed');
   assertRefused(await raw('{"prefs": {"a": "\\u0000"}}'), 400, 'invalid_text');
   assertRefused(await raw('{"prefs": {"\\u0000": 1}}'), 400, 'invalid_text');
   assertRefused(await raw('{"prefs": "\\ud800"}'), 400, 'invalid_text');
@@ -111,6 +112,23 @@ test('a merge patch changes what it names, by either media type; null removes; o
     headers: { 'content-type': 'application/merge-patch+json' },
   });
   assertRefused(post, 415, 'unsupported_media_type');
+});
+
+test('a json has members of any name, also of one that asks other operations for a preview', async () => {
+  await declare('dry_run', { type: 'boolean' });
+  const person = await addPerson(service);
+  const values = { prefs: { dryRun: true, nested: [{ dry_run: 1 }] }, dry_run: true };
+  const changed = await admin.patch(valuesOf(person.id), values);
+  assert.deepEqual([changed.status, changed.body.data], [200, values], changed.text);
+  const invitation = { email: newEmail('json'), first_name: 'Ada', last_name: 'L', attributes: values };
+  const invited = await admin.post('/api/v1/users/invitations', invitation);
+  assert.equal(invited.status, 201, invited.text);
+  const bulk = await admin.post('/api/v1/users/invitations/bulk', {
+    invitations: [{ ...invitation, email: newEmail('json') }],
+  });
+  assert.equal(bulk.body.data?.invited.length, 1, bulk.text);
+  const asked = { ...invitation, email: newEmail('json'), dry_run: true };
+  assert.equal((await admin.post('/api/v1/users/invitations', asked)).status, 400);
 });
 
 test('values have the version of the user, which only a change raises', async () => {
@@ -152,13 +170,40 @@ test('the audit log has what changed, and nothing of a sensitive value', async (
   assert.equal(leaks.length, 0);
 });
 
+test('the audit log has the beginning of a long value', async () => {
+  const { id } = await addPerson(service);
+  const prefs = { theme: 'x'.repeat(3_000) };
+  const answer = await admin.patch(valuesOf(id), { essay: 'y'.repeat(4_000), prefs });
+  assert.equal(answer.status, 200, answer.text);
+  const [event] = await eventsOf(service, answer);
+  assert.deepEqual(event?.details.after, {
+    attributes: { essay: `${'y'.repeat(499)}…`, prefs: `${JSON.stringify(prefs).slice(0, 499)}…` },
+  });
+});
+
 test('people read and write those of their own values that they may; others do not exist for them', async () => {
   const {
     client,
     person: { id },
   } = await signedInWith(service, 'self.update_profile');
   await admin.patch(valuesOf(id), { team: 'a', nick: 'Bo', grade: '7' });
-  assert.deepEqual((await client.get(own)).body.data, { nick: 'Bo', grade: '7' });
+  const read = await client.get(own);
+  assert.deepEqual([read.body.data, read.body.definitions], [{ nick: 'Bo', grade: '7' }, undefined]);
+  const defined = await client.get(`${own}?include=definitions`);
+  assert.deepEqual(defined.body.data, read.body.data);
+  assert.deepEqual(
+    defined.body.definitions.map(({ name, self }: { name: string; self: string }) => [name, self]),
+    [
+      ['grade', 'read'],
+      ['nick', 'write'],
+    ],
+  );
+  assert.deepEqual(
+    Object.keys(defined.body.definitions[0]).sort(),
+    ['description', 'label', 'max_length', 'name', 'self', 'type', 'values'],
+    'how administrators use an attribute is not told',
+  );
+  assertRefused(await client.get(`${own}?include=activity`), 422, 'validation_failed');
   const changed = await client.patch(own, { nick: 'Bobby' });
   assert.deepEqual([changed.status, changed.body.data], [200, { nick: 'Bobby', grade: '7' }], changed.text);
   const [event] = await eventsOf(service, changed);

@@ -157,15 +157,36 @@ for (const { path, make, type, action, badShape } of kinds) {
   });
 }
 
-test('the name of one service account comes before the external id of another', async () => {
-  const name = `Pump ${randomUUID()}`;
-  const role = await addRole(service, 'role.read');
-  await admin.post('/api/v1/service-accounts', { name: `SA ${randomUUID()}`, external_id: name });
-  await admin.post('/api/v1/service-accounts', { name, role_ids: [role] });
-  const { body } = await ask('evaluation', question('service_account', name, 'role.read'));
-  assert.equal(body.decision, true);
-  const { body: user } = await ask('evaluation', question('user', name, 'role.read'));
-  assert.equal(user.context.reason, 'unknown_subject');
+test('no service account is named as the external id of another, in any case', async () => {
+  const path = '/api/v1/service-accounts';
+  const name = `Crm-${randomUUID()}`;
+  const own = await admin.post(path, { name, external_id: name });
+  assert.equal(own.status, 201, 'an account may have its own name as external id');
+  const other = await admin.post(path, { name: `SA ${randomUUID()}` });
+  const external = `ext-${randomUUID()}`;
+  assert.equal((await admin.put(`${path}/${own.body.data.id}`, { external_id: external })).status, 200);
+  for (const text of [external, external.toUpperCase()]) {
+    assertRefused(await admin.post(path, { name: text }), 409, 'name_taken');
+    assertRefused(await admin.put(`${path}/${other.body.data.id}`, { name: text }), 409, 'name_taken');
+  }
+  for (const text of [name, name.toLowerCase()]) {
+    const fields = { name: `SA ${randomUUID()}`, external_id: text };
+    assertRefused(await admin.post(path, fields), 409, 'external_id_taken');
+    const changed = await admin.put(`${path}/${other.body.data.id}`, { external_id: text });
+    assertRefused(changed, 409, 'external_id_taken');
+  }
+});
+
+test('of one text as a name and as an external id at once, one service account gets it', async () => {
+  const path = '/api/v1/service-accounts';
+  const text = `race-${randomUUID()}`;
+  const answers = await Promise.all(
+    [{ name: text }, { name: `SA ${randomUUID()}`, external_id: text }].flatMap((body) => [
+      admin.post(path, body),
+      admin.post(path, { ...body, ...(body.external_id && { name: `SA ${randomUUID()}` }) }),
+    ]),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409]);
 });
 
 test('users are listed by it, exactly', async () => {

@@ -1,7 +1,8 @@
-// What an administrator's operation on an account ends of what was issued before: tokens with their proofs, links, queued mails,
-// sign-ins that wait for a second factor, trusted devices, and the factors themselves.
+// What an administrator's operation on an account ends of what was issued before: tokens with their proofs, personal access tokens,
+// tokens of who acts as the user, links, queued mails, sign-ins that wait for a second factor, trusted devices, and the factors themselves.
 // Every operation must say what becomes of each.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import {
   linkTo,
@@ -11,17 +12,18 @@ import {
   waitForEmptyOutbox,
 } from '@castellan/testing/accounts/self-service';
 import type { Answer, TestClient } from '@castellan/testing/client';
-import { ADMIN, newEmail, signIn, startTestService } from '@castellan/testing/harness';
+import { ADMIN, PASSWORD as INITIAL, newEmail, signIn, startTestService } from '@castellan/testing/harness';
 import { beginSignIn, completeSignIn, enrol } from '@castellan/testing/second-factors/app';
+import { actAs } from '@castellan/testing/sessions/acting';
 import { readToken } from '@castellan/testing/sessions/own-tokens';
 import { addPerson, addRole } from '@castellan/testing/users/people';
-import { findTokenOwner, issueOneTimeToken } from '../../src/modules/auth/one-time-tokens.ts';
+import { findTokenOwner, issueOneTimeToken, type Purpose } from '../../src/modules/auth/one-time-tokens.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
 
 // The exchanged refresh token is accepted until the end of the test, however slow the machine is.
 const service = await startTestService(
   { after },
-  { REFRESH_REUSE_INTERVAL: '600', RATE_LIMIT_SECOND_FACTOR: 'off' },
+  { REFRESH_REUSE_INTERVAL: '600', RATE_LIMIT_SECOND_FACTOR: 'off', SELF_DELETION_DAYS: '14' },
 );
 const admin = await signIn(service, ADMIN);
 const visitor = service.client();
@@ -34,6 +36,10 @@ type Operation = {
   run: (target: Target) => Promise<Answer>;
   /** `never`: the account can have no sessions at that time. */
   sessions: 'end' | 'stay' | 'never';
+  /** Personal access tokens. */
+  personal: 'end' | 'stay';
+  /** Tokens of an administrator who acts as the user. */
+  acting: 'end' | 'stay';
   links: 'end' | 'stay';
   /** Sign-ins that wait for their second factor. */
   pending: 'end' | 'stay';
@@ -51,38 +57,44 @@ const putEach = (fields: object) => (target: Target) =>
 
 const role = await addRole(service, 'role.read');
 const otherRole = await addRole(service, 'users.read');
-const ends = { sessions: 'end', links: 'end', pending: 'end', trust: 'end' } as const;
-/** Trust in devices depends on the end of all sessions at once. */
-const endsSome = { sessions: 'end', links: 'end', pending: 'end' } as const;
-const stays = { sessions: 'stay', links: 'stay', pending: 'stay' } as const;
+const ends = {
+  sessions: 'end',
+  personal: 'end',
+  acting: 'end',
+  links: 'end',
+  pending: 'end',
+  trust: 'end',
+} as const;
+/** Trust in devices and personal tokens depend on the end of all sessions at once. */
+const endsSome = { sessions: 'end', personal: 'stay', acting: 'stay', links: 'end', pending: 'end' } as const;
+const stays = { sessions: 'stay', personal: 'stay', acting: 'stay', links: 'stay', pending: 'stay' } as const;
 const operations: Record<string, Operation> = {
   'a new password': { run: put({ password: PASSWORD }), ...ends },
-  'a new email': { run: put({ email: newEmail() }), ...ends },
-  'a new email in bulk': { run: putEach({ email: newEmail() }), ...ends },
+  'a new email': { run: (target) => put({ email: newEmail() })(target), ...ends },
+  'a new email in bulk': { run: (target) => putEach({ email: newEmail() })(target), ...ends },
   deactivation: { run: put({ is_active: false }), ...ends },
   'deactivation in bulk': { run: putAll({ is_active: false }), ...ends },
   reactivation: {
     run: put({ is_active: true }),
+    ...stays,
     sessions: 'never',
     links: 'end',
-    pending: 'stay',
     found: 'inactive',
   },
   'reactivation in bulk': {
     run: putAll({ is_active: true }),
+    ...stays,
     sessions: 'never',
     links: 'end',
-    pending: 'stay',
     found: 'inactive',
   },
   '`verified: false`': { run: put({ verified: false }), ...ends, found: 'verified' },
   '`verified: false` in bulk': { run: putAll({ verified: false }), ...ends, found: 'verified' },
-  '`verified: true`': { run: put({ verified: true }), sessions: 'stay', links: 'end', pending: 'stay' },
+  '`verified: true`': { run: put({ verified: true }), ...stays, links: 'end' },
   '`verified: true` in bulk': {
     run: putEach({ verified: true }),
-    sessions: 'stay',
+    ...stays,
     links: 'end',
-    pending: 'stay',
   },
   'the end of all sessions': { run: (target) => admin.delete(pathOf(target, '/sessions')), ...ends },
   'the end of the session': {
@@ -93,15 +105,24 @@ const operations: Record<string, Operation> = {
     run: (target) => admin.delete(`/api/v1/sessions/${target.sessionId}`),
     ...endsSome,
   },
-  'the end of sessions by a filter': {
+  'the end of sessions by a search for the user': {
     run: (target) => admin.delete(`/api/v1/sessions?search=${target.email}`),
+    ...ends,
+  },
+  'the end of sessions by the user': {
+    run: (target) => admin.delete(`/api/v1/sessions?user_id=${target.id}`),
+    ...ends,
+  },
+  'the end of sessions by an address': {
+    run: (target) => admin.delete(`/api/v1/sessions?user_id=${target.id}&address=127.0.0.1`),
     ...endsSome,
+    // Whoever acts does so from there, too.
+    acting: 'end',
   },
   'an unlock': {
     run: (target) => admin.post(pathOf(target, '/unlock')),
-    sessions: 'stay',
+    ...stays,
     links: 'end',
-    pending: 'stay',
     found: 'locked',
   },
   'a reset of the second factors': {
@@ -111,9 +132,8 @@ const operations: Record<string, Operation> = {
   },
   'forgotten devices': {
     run: (target) => admin.delete(pathOf(target, '/devices')),
-    sessions: 'stay',
+    ...stays,
     links: 'end',
-    pending: 'stay',
     trust: 'end',
   },
   'new names': { run: put({ first_name: 'Grace' }), ...stays },
@@ -129,7 +149,10 @@ type Issued = Target & {
   exchanged: string;
   reset: string;
   verification: string;
-  recovery: string;
+  personal: string;
+  acting: string;
+  /** Links that are only looked up. */
+  others: { purpose: Purpose; token: string }[];
   waiting: { client: TestClient; token: string; recoveryCode: string };
 };
 
@@ -151,6 +174,11 @@ async function issueAll(): Promise<Issued> {
   const [access, exchanged] = [browser.accessToken as string, browser.refreshToken as string];
   const { data } = (await visitor.post(paths.refresh, { refresh_token: exchanged })).body;
   const [session] = (await browser.get('/api/v1/auth/sessions')).body.data;
+  const program = await browser.post('/api/v1/users/me/tokens', {
+    name: 'Program',
+    expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+  });
+  const acting = await actAs(admin, person);
   await setState(person.id, { verified: false, is_active: true });
   const reset = await resetLink(service, person.email);
   await visitor.post(paths.resend, { email: person.email });
@@ -162,7 +190,14 @@ async function issueAll(): Promise<Issued> {
     exchanged,
     reset,
     verification: await linkTo(service, person.email, 'verification'),
-    recovery: await recoveryToken(person),
+    personal: program.body.data.token,
+    acting: acting.body.data.access_token,
+    others: await Promise.all(
+      (['recover', 'change_email', 'revert_email'] as const).map(async (purpose) => ({
+        purpose,
+        token: await issueLink(person, purpose),
+      })),
+    ),
     waiting,
   };
 }
@@ -175,24 +210,37 @@ const trustDevice = ({ id }: { id: string }): Promise<unknown> =>
     [id],
   );
 
-async function recoveryToken({ id }: { id: string }): Promise<string> {
+/** Issues a link that no operation is asked for here; one that belongs to a change of the address, with that change. */
+async function issueLink({ id }: { id: string }, purpose: Purpose): Promise<string> {
   const [row] = await service.sql<{ id: string; email: string; link_epoch: number }>(
     'select id, email, link_epoch from users where id = $1',
     [id],
   );
   assert.ok(row);
-  return (await inTransaction(db, (tx) => issueOneTimeToken(tx, 'recover', row))) ?? assert.fail('no link');
+  const change = purpose === 'recover' ? null : randomUUID();
+  if (change !== null)
+    await service.sql(
+      `insert into email_changes (id, user_id, former_email, new_email, session_id, session_epoch, confirmed_at)
+       select $1, u.id, u.email, 'new-' || u.email, $1, u.session_epoch, case when $3 then now() end
+       from users u where u.id = $2`,
+      [change, id, purpose === 'revert_email'],
+    );
+  return (
+    (await inTransaction(db, (tx) => issueOneTimeToken(tx, purpose, row, change))) ?? assert.fail('no link')
+  );
 }
 
-async function setFound({ id, email }: Target, found: Operation['found']): Promise<void> {
-  await setState(id, { verified: found === 'verified', is_active: found !== 'inactive' });
-  if (found === 'locked')
-    await service.sql(
-      `insert into login_attempts (email, failures, locked_until) values ($1, 5, now() + interval '1 hour')
-       on conflict (email) do update set locked_until = excluded.locked_until`,
-      [email],
-    );
+async function setFound(target: Target, found: Operation['found']): Promise<void> {
+  await setState(target.id, { verified: found === 'verified', is_active: found !== 'inactive' });
+  if (found === 'locked') await lock(target);
 }
+
+const lock = ({ email }: { email: string }): Promise<unknown> =>
+  service.sql(
+    `insert into login_attempts (email, failures, locked_until) values ($1, 5, now() + interval '1 hour')
+     on conflict (email) do update set locked_until = excluded.locked_until`,
+    [email],
+  );
 
 const me = (client: TestClient, token: string) =>
   client.get(paths.me, { headers: { authorization: `Bearer ${token}` } });
@@ -221,7 +269,9 @@ describe("an administrator's operation on an account", () => {
     await waitForEmptyOutbox(service);
   });
 
-  for (const [name, { sessions, links, pending, trust, factors }] of Object.entries(operations)) {
+  for (const [name, { sessions, personal, acting, links, pending, trust, factors }] of Object.entries(
+    operations,
+  )) {
     const target = () => issued.get(name) as Issued;
 
     test(`${name}: queued mails ${links === 'end' ? 'are not sent' : 'are sent'}`, () => {
@@ -256,9 +306,19 @@ describe("an administrator's operation on an account", () => {
       if (pending === 'end') assert.equal(answer.body.code, 'sign_in_expired');
     });
 
-    test(`${name}: a recovery link ${links === 'end' ? 'ends' : 'stays'}`, async () => {
-      const owner = await findTokenOwner(db, 'recover', target().recovery);
-      assert.equal(owner?.user_id, links === 'end' ? undefined : target().id);
+    test(`${name}: personal tokens ${personal}, who acts as the user ${acting}s`, async () => {
+      for (const [token, becomes] of [
+        [target().personal, personal],
+        [target().acting, acting],
+      ] as const)
+        assert.equal((await me(visitor, token)).status, becomes === 'end' ? 401 : 200);
+    });
+
+    test(`${name}: links that recover and that concern the address ${links}`, async () => {
+      for (const { purpose, token } of target().others) {
+        const owner = await findTokenOwner(db, purpose, token);
+        assert.equal(owner?.user_id, links === 'end' ? undefined : target().id, purpose);
+      }
     });
 
     test(`${name}: mailed links ${links === 'end' ? 'end' : 'stay, replaced by newer ones only'}`, async () => {
@@ -282,6 +342,47 @@ describe("an administrator's operation on an account", () => {
   }
 });
 
+/** What an account has that nobody can sign in to: one that is invited, and one that its owner deleted. */
+const waitingAccounts: Record<
+  'invitation' | 'undo_deletion',
+  { make: () => Promise<{ id: string; email: string; token: string }>; without: RegExp }
+> = {
+  invitation: {
+    make: async () => {
+      const email = newEmail('invited');
+      const { id } = (await admin.post('/api/v1/users/invitations', { email, role_id: [role] })).body.data;
+      return { id, email, token: await linkTo(service, email, 'invitation') };
+    },
+    // Such an account has neither sessions nor factors, is active and not verified.
+    without: /^(the end of (the session|sessions)|a reset of|reactivation|`verified: false`)/,
+  },
+  undo_deletion: {
+    make: async () => {
+      const person = await addPerson(service, { roles: [role] });
+      const browser = await signIn(service, person);
+      assert.equal((await browser.delete(paths.me, { current_password: INITIAL })).status, 202);
+      return { ...person, token: await linkTo(service, person.email, 'deletion_planned') };
+    },
+    // Such an account has neither sessions nor factors, and is verified.
+    without: /^(the end of (the session|sessions)|a reset of|`verified: true`|unchanged values)/,
+  },
+};
+
+for (const [purpose, { make, without }] of Object.entries(waitingAccounts))
+  for (const [name, { run, links, found }] of Object.entries(operations))
+    if (!without.test(name))
+      test(`${name}: a link of the purpose ${purpose} ${links}s`, async () => {
+        const target = { ...(await make()), sessionId: '' };
+        await trustDevice(target);
+        if (found === 'locked') await lock(target);
+        const isOpen = async () =>
+          (await findTokenOwner(db, purpose as Purpose, target.token))?.user_id === target.id;
+        assert.ok(await isOpen());
+        const answer = await run(target);
+        assert.equal(answer.status, 200, answer.text);
+        assert.equal(await isOpen(), links === 'stay');
+      });
+
 test('ending a session that does not exist is refused and ends no link', async () => {
   const target = await issueAll();
   const answer = await admin.delete(pathOf(target, `/sessions/${target.id}`));
@@ -300,10 +401,20 @@ test('a deletion ends everything that was issued', async () => {
   const { client, token, recoveryCode } = target.waiting;
   const late = await completeSignIn(client, token, { recovery_code: recoveryCode });
   assert.equal(late.body.code, 'sign_in_expired');
-  assert.equal(await findTokenOwner(db, 'recover', target.recovery), undefined);
+  for (const token of [target.personal, target.acting]) assert.equal((await me(visitor, token)).status, 401);
+  for (const { purpose, token } of target.others)
+    assert.equal(await findTokenOwner(db, purpose, token), undefined, purpose);
   const reset = { token: target.reset, new_password: PASSWORD };
   assert.equal((await visitor.post(paths.confirmReset, reset)).body.code, 'reset_token_invalid');
-  for (const table of ['devices', 'totp_factors', 'recovery_codes', 'pending_sign_ins', 'one_time_tokens'])
+  for (const table of [
+    'devices',
+    'personal_tokens',
+    'email_changes',
+    'totp_factors',
+    'recovery_codes',
+    'pending_sign_ins',
+    'one_time_tokens',
+  ])
     assert.deepEqual(await service.sql(`select from ${table} where user_id = $1`, [target.id]), [], table);
 });
 

@@ -100,8 +100,12 @@ for (const [kind, values, en, de] of cases)
 
 test('the mail about somebody who acts as the owner says for how long, and links to the account', async () => {
   for (const [language, texts, time] of [
-    ['en', /acts as you.*ends after 15 minutes at the latest/s, /^Time: 27 November 2026, 07:03 UTC$/m],
-    ['de', /in Ihrem Namen.*endet spätestens nach 15 Minuten/s, /^Zeit: 27\. November 2026, 07:03 UTC$/m],
+    [
+      'en',
+      /is using your account.*ends after 15 minutes at the latest/s,
+      /^Time: 27 November 2026, 07:03 UTC$/m,
+    ],
+    ['de', /benutzt Ihr Konto.*endet spätestens nach 15 Minuten/s, /^Zeit: 27\. November 2026, 07:03 UTC$/m],
   ] as const) {
     const { email } = await addWriter(language);
     const mail = await sent('acted_as', { email, at: event.at, network: '', user_agent: null, minutes: 15 });

@@ -61,6 +61,15 @@ export async function existingRecords(
     label: 'Attribute',
     type: 'string',
   });
+  await client.post('/api/v1/webhooks', {
+    name: `Webhook of ${role}`,
+    url: 'http://127.0.0.1:1/',
+    events: ['webhook_*'],
+  });
+  await service.sql(
+    `insert into deliveries (target_id, source_id, type, key, state)
+     select w.id, gen_random_uuid(), 'user_created', 1, 'dead' from webhooks w order by w.created_at desc limit 3`,
+  );
   for (const path of ['role-groups', 'permission-groups']) {
     const parent = await client.post(`/api/v1/${path}`, { name: `Parent ${role}` });
     await client.post(`/api/v1/${path}`, { name: `Child ${role}`, parent_id: parent.body.data?.id });
@@ -73,6 +82,7 @@ export async function existingRecords(
       });
     }
   }
+  await service.service.deps.sealer.run();
   const mine = Object.values(callers).map((one) => one.person.id);
   // People forget only their own devices.
   await service.sql(
@@ -102,10 +112,16 @@ export async function existingRecords(
     api_resource: await column(`select id as value from api_resources ${newest}`),
     identity: await column(`select id as value from identities ${newest}`),
     identity_provider: await column(`select id as value from identity_providers ${newest}`),
+    webhook: await column(`select id as value from webhooks ${newest}`),
+    delivery: await column(`select id::text as value from deliveries ${newest}`),
     access_grant: await column(`select id as value from access_grants ${newest}`),
     secret: await column(`select id as value from application_secrets ${newest}`),
     api_key: await column(`select id as value from api_keys ${newest}`),
     personal_token: await column(`select id as value from personal_tokens ${newest}`),
+    audit_entry: await column(
+      `select id as value from audit_logs where position is not null order by position limit 12`,
+    ),
+    seal_log: await column(`select id as value from audit_seal_logs ${newest}`),
     device: await column(`select id as value from devices ${newest}`),
     session:
       await column(`select s.id as value from sessions s join users u on u.id = s.user_id where is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)

@@ -1,5 +1,6 @@
 // Failures as people read them.
 import { CastellanError } from '@castellan/sdk';
+import { acting } from '../../common/acting/acting.ts';
 import { formatIn } from '../../common/format.ts';
 import { t } from '../text.ts';
 
@@ -18,6 +19,7 @@ export type Failure = {
 const sentenceOf = ({ code, message, status, retryAfterMs }: CastellanError): string => {
   if (code === 'network_error') return t.common.errors.offline;
   if (code === 'timeout') return t.common.errors.timeout;
+  if (acting && code === 'step_up_required') return t.common.errors.actingProof;
   const own = t.common.errors.byCode[code] ?? message;
   const isWait = retryAfterMs !== null && (status === 429 || status === 503);
   return isWait ? `${own} ${t.common.errors.retryAfter(formatIn(retryAfterMs / 1_000))}` : own;
@@ -38,13 +40,12 @@ const fieldOfCode: Readonly<Record<string, string>> = {
 function fieldsOf(error: CastellanError): Map<string, string> {
   const field = fieldOfCode[error.code];
   if (field !== undefined && error.fields.length === 0) return new Map([[field, sentenceOf(error)]]);
-  return new Map(
-    error.fields.map(({ field, code, message }) => [
-      field,
-      t.common.errors.byField[code] ?? t.common.errors.byCode[code] ?? message,
-    ]),
-  );
+  return new Map(error.fields.map(({ field, ...told }) => [field, textOfField(told)]));
 }
+
+/** Returns what is wrong with a field, in the language of the page. */
+export const textOfField = ({ code, message }: { code: string; message: string }): string =>
+  t.common.errors.byField[code] ?? t.common.errors.byCode[code] ?? message;
 
 /** Returns the sentence for a code in the language of the page; undefined if there is none. */
 export const messageOfCode = (code: string): string | undefined => t.common.errors.byCode[code];

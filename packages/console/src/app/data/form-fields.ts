@@ -8,6 +8,7 @@ import type {
   UpdateRole,
   UpdateServiceAccount,
   UpdateUser,
+  UpdateWebhook,
   User,
 } from '@castellan/sdk';
 
@@ -22,11 +23,8 @@ type Kept = 'id' | 'created_at' | 'updated_at' | 'invited_at' | 'deletion_due_at
 
 type State = 'is_active' | 'is_superuser';
 
-/** A new user is active, verified and no superuser, without an external id. */
-export type NewUserField = Exclude<
-  keyof CreateUser,
-  Roles | State | 'verified' | 'external_id' | 'attributes'
->;
+/** A new user is active, verified and no superuser. */
+export type NewUserField = Exclude<keyof CreateUser, Roles | State | 'verified'>;
 /** State and password have dialogs. */
 export type UserField = Exclude<keyof UpdateUser, Roles | State | 'password'>;
 /** Changes of these are shown to a person who was slower. Permissions follow from the roles. */
@@ -50,3 +48,5 @@ export type ProviderField = Exclude<
   keyof UpdateIdentityProvider,
   'slug' | 'kind' | 'is_active' | 'position' | OtherRoleNames
 >;
+/** The state has buttons. */
+export type WebhookField = Exclude<keyof UpdateWebhook, 'status'>;

@@ -7,6 +7,7 @@ import { currentZone, subscribeZone, switchZone } from '../../common/format.ts';
 import { language, languages, switchLanguage } from '../../common/language.ts';
 import { notifyFailure } from '../components/page/notify.tsx';
 import { Initials } from '../components/text/badges.tsx';
+import { acting } from '../data/acting/acting.ts';
 import { nameOf, useMe } from '../data/me.tsx';
 import { signOut } from '../data/sign-out.ts';
 import { t } from '../text.ts';
@@ -71,12 +72,15 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }): ReactElement {
         <Menu.Item leftSection={<IconKeyboard size={16} aria-hidden />} onClick={onHelp}>
           {t.common.header.shortcuts}
         </Menu.Item>
-        <Menu.Item
-          leftSection={<IconLogout size={16} aria-hidden />}
-          onClick={() => signOut().catch(notifyFailure)}
-        >
-          {t.common.header.signOut}
-        </Menu.Item>
+        {/* Who acts as the user stops with the bar. */}
+        {!acting && (
+          <Menu.Item
+            leftSection={<IconLogout size={16} aria-hidden />}
+            onClick={() => signOut().catch(notifyFailure)}
+          >
+            {t.common.header.signOut}
+          </Menu.Item>
+        )}
       </Menu.Dropdown>
     </Menu>
   );

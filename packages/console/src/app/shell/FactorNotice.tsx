@@ -4,11 +4,13 @@ import { Link } from '@tanstack/react-router';
 import { type ReactElement, useState } from 'react';
 import { formatDay } from '../../common/format.ts';
 import { readNotice } from '../../common/second-factor-notice.ts';
+import { acting } from '../data/acting/acting.ts';
 import { ownFactors } from '../data/second-factors/own-factors.ts';
 import { t } from '../text.ts';
 
 export function FactorNotice(): ReactElement | null {
-  const [notice] = useState(readNotice);
+  // Who acts as the user is not told, and could not set one up.
+  const [notice] = useState(() => (acting ? null : readNotice()));
   const factors = useQuery({ ...ownFactors, enabled: notice !== null });
   const { requirement = null } = factors.data ?? {};
   const isMet = factors.data !== undefined && (requirement === null || requirement.met);

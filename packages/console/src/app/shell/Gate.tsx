@@ -14,6 +14,7 @@ import {
 } from 'react';
 import { addressOf } from '../../common/page-settings.ts';
 import { ErrorAlert } from '../components/page/states.tsx';
+import { acting, actingEnd } from '../data/acting/acting.ts';
 import { queryClient, readAgain } from '../data/api.ts';
 import { auth } from '../data/auth.ts';
 import { rememberUserList } from '../data/early-reads.ts';
@@ -32,6 +33,10 @@ const StepUpDialog = lazy(() =>
   withLaterTexts(import('./step-up/StepUpDialog.tsx')).then((file) => ({ default: file.StepUpDialog })),
 );
 
+const ActingOver = lazy(() =>
+  withLaterTexts(import('./acting/ActingOver.tsx')).then((file) => ({ default: file.ActingOver })),
+);
+
 const here = (): string => location.pathname + location.search;
 
 /** Leads to the sign-in page, which leads back here. */
@@ -45,6 +50,7 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
   const isLost = useSyncExternalStore(sessionLoss.subscribe, sessionLoss.isLost);
   const missingFactor = useSyncExternalStore(factorRequirement.subscribe, factorRequirement.current);
   const asked = useSyncExternalStore(stepUp.subscribe, stepUp.current);
+  const whyOver = useSyncExternalStore(actingEnd.subscribe, actingEnd.current);
   const [last, setLast] = useState<{ user: User; permissions: ReadonlySet<string> } | null>(null);
   const shown = useRef<string | null>(null);
   const [goOn, setGoOn] = useState<(() => void) | null>(null);
@@ -52,6 +58,8 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
   useEffect(
     () =>
       auth.subscribe(({ type, subject }) => {
+        // The end of acting takes the place of the page.
+        if (acting) return;
         // Another person's data must never show, not even for a moment.
         const isOther = shown.current !== null && subject !== null && subject !== shown.current;
         if (type === 'subject_changed' || isOther) {
@@ -74,7 +82,7 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
     setLast({ user, permissions });
   }, [user, permissions]);
   useEffect(() => {
-    if (status === 'ready' && !user && !shown.current && auth.state === 'anonymous') leave();
+    if (status === 'ready' && !user && !shown.current && !acting && auth.state === 'anonymous') leave();
   }, [status, user]);
 
   const shownUser = user ?? last?.user ?? null;
@@ -92,6 +100,12 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
   useEffect(() => {
     if (me) rememberUserList(me.can);
   }, [me]);
+  if (acting && whyOver)
+    return (
+      <Suspense>
+        <ActingOver name={acting.name} why={whyOver} />
+      </Suspense>
+    );
   if (goOn) return null;
   if (!me)
     return status === 'failed' ? (

@@ -7,6 +7,7 @@ import { pageSettings } from '../../common/page-settings.ts';
 import { PANE_ID } from '../components/dialogs/SidePane.tsx';
 import { useEscape } from '../components/keyboard/escape.ts';
 import { Forbidden } from '../components/page/Forbidden.tsx';
+import { acting, formerName } from '../data/acting/acting.ts';
 import { useMe } from '../data/me.tsx';
 import { t, withLaterTexts } from '../text.ts';
 import { AccountMenu } from './AccountMenu.tsx';
@@ -20,6 +21,13 @@ import { TimeTooltip } from './TimeTooltip.tsx';
 
 const Shortcuts = lazy(() =>
   withLaterTexts(import('./ShortcutList.tsx')).then(({ ShortcutList }) => ({ default: ShortcutList })),
+);
+
+const ActingBar = lazy(() =>
+  withLaterTexts(import('./acting/ActingBar.tsx')).then((file) => ({ default: file.ActingBar })),
+);
+const FormerNotice = lazy(() =>
+  withLaterTexts(import('./acting/FormerNotice.tsx')).then((file) => ({ default: file.FormerNotice })),
 );
 
 /** The viewer of the reference brings its own main landmark, and a page has one. */
@@ -44,11 +52,16 @@ export function Shell(): ReactElement {
   const isLeaving = leadFrom(shown, me) !== null;
   const refusal = refusalOf(path, me);
   return (
-    <div className="shell" data-menu={isMenuOpen || undefined}>
+    <div className="shell" data-menu={isMenuOpen || undefined} data-acting={acting ? true : undefined}>
       <a className="skip" href="#content">
         {t.common.nav.skip}
       </a>
       <header className="shell-header">
+        {acting && (
+          <Suspense fallback={<div className="acting-bar" />}>
+            <ActingBar name={acting.name} untilMs={acting.untilMs} />
+          </Suspense>
+        )}
         {isPhone && (
           <Burger
             size="sm"
@@ -93,6 +106,7 @@ export function Shell(): ReactElement {
       <div id={PANE_ID} />
       <div id="announcer" className="visually-hidden" aria-live="polite" />
       <TimeTooltip />
+      <Suspense>{formerName !== null && <FormerNotice name={formerName} />}</Suspense>
       {isHelpOpen && (
         <Suspense>
           <Shortcuts onClose={help.close} />

@@ -9,6 +9,7 @@ import {
   IconGridDots,
   IconKey,
   IconLayoutDashboard,
+  IconListDetails,
   IconLogin2,
   IconPlugConnected,
   IconRoute,
@@ -16,6 +17,7 @@ import {
   IconShield,
   IconUserCircle,
   IconUsers,
+  IconWebhook,
 } from '@tabler/icons-react';
 import type { Me } from '../data/me.tsx';
 import { requirementOf } from '../data/requirement.ts';
@@ -24,6 +26,7 @@ import { type MenuPath, menuPages, type Page, pageOf } from '../pages.ts';
 const icons: Readonly<Record<MenuPath, typeof IconUsers>> = {
   '/overview': IconLayoutDashboard,
   '/users': IconUsers,
+  '/user-attributes': IconListDetails,
   '/roles': IconShield,
   '/matrix': IconGridDots,
   '/role-groups': IconFolders,
@@ -35,6 +38,7 @@ const icons: Readonly<Record<MenuPath, typeof IconUsers>> = {
   '/applications': IconApps,
   '/api-resources': IconApi,
   '/identity-providers': IconLogin2,
+  '/webhooks': IconWebhook,
   '/settings': IconSettings,
   '/reference': IconBook2,
   '/account': IconUserCircle,

@@ -1,16 +1,14 @@
 // Changes the email address of an account by a mailed link, or undoes that, on a click, never automatically: mail scanners open
 // links too. A dead link is told before the click.
-import { CastellanError } from '@castellan/sdk';
-import { type ReactElement, useEffect, useState } from 'react';
+import type { ReactElement } from 'react';
 import { client, isCode } from '../client.ts';
 import { emailLink, loadEmailLinkTexts } from '../email-link-text.ts';
-import { Form, Frame, noticeOf, Onward } from '../parts.tsx';
-import { t } from '../text.ts';
-import { forgetToken } from '../token.ts';
+import { Broken, Checking, Done, useLink } from '../links/link.tsx';
+import { Form, Frame, noticeOf } from '../parts.tsx';
 import { useWork } from '../work.ts';
 
 type Purpose = 'change_email' | 'revert_email';
-type Step = 'checking' | 'done' | 'before' | 'expired' | 'taken' | 'missing' | { email: string | undefined };
+type Step = 'done' | 'before' | 'expired' | 'taken' | 'missing' | { email: string | undefined };
 
 /** Returns the page of links for this purpose, when its texts are there. */
 export async function emailLinkPage(purpose: Purpose) {
@@ -22,60 +20,29 @@ const textsOf = (purpose: Purpose) => (purpose === 'change_email' ? emailLink.ch
 
 function EmailLink({ purpose, token }: { purpose: Purpose; token: string | null }): ReactElement {
   const texts = textsOf(purpose);
-  const [step, setStep] = useState<Step>(token ? 'checking' : 'missing');
-  const go = (next: Step): void => {
-    if (typeof next === 'string') forgetToken();
-    setStep(next);
-  };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `go` uses nothing that changes
-  useEffect(() => {
-    if (!token) return;
-    const abort = new AbortController();
-    checkLink(purpose, token, abort.signal).then(go, () => undefined);
-    return () => abort.abort();
-  }, [purpose, token]);
-  if (step === 'checking')
-    return (
-      <Frame title={texts.title}>
-        <p className="muted">{t.verify.checking}</p>
-      </Frame>
-    );
+  const [step, go] = useLink<Step>({
+    token,
+    purpose,
+    missing: 'missing',
+    stepOf: (found) => {
+      if (!found || found.valid) return { email: found?.email };
+      return found.already_verified ? 'before' : 'expired';
+    },
+    isOver: (next) => typeof next === 'string',
+  });
+  if (step === null) return <Checking title={texts.title} />;
   if (typeof step === 'object' && token)
     return <Act purpose={purpose} token={token} email={step.email} onEnd={go} />;
   if (step === 'done' || step === 'before')
     return (
-      <Frame
+      <Done
         title={texts.done}
-        notice={{ kind: 'good', text: step === 'before' ? emailLink.change.before : texts.doneText }}
-      >
-        <Onward signIn={purpose === 'change_email'} />
-      </Frame>
+        text={step === 'before' ? emailLink.change.before : texts.doneText}
+        signIn={purpose === 'change_email'}
+      />
     );
   const reasons = { expired: texts.expired, taken: texts.taken, missing: emailLink.missing };
-  return (
-    <Frame
-      title={t.broken}
-      notice={{ kind: 'error', text: typeof step === 'string' ? reasons[step] : emailLink.missing }}
-    >
-      <Onward />
-    </Frame>
-  );
-}
-
-/** Without a response, the button is offered: the click shows the failure. Rejects only when it is aborted. */
-async function checkLink(purpose: Purpose, token: string, signal: AbortSignal): Promise<Step> {
-  try {
-    const { result } = await client.request('POST /api/v1/auth/links/check', {
-      body: { purpose, token },
-      signal,
-    });
-    const { valid, already_verified: isDone, email } = result.data;
-    if (valid) return { email };
-    return isDone ? 'before' : 'expired';
-  } catch (error) {
-    if (error instanceof CastellanError) return { email: undefined };
-    throw error;
-  }
+  return <Broken text={typeof step === 'string' ? reasons[step] : emailLink.missing} />;
 }
 
 type ActProps = {

@@ -1,10 +1,10 @@
 // Accepts an invitation: the person enters the names that it lacks and chooses a password, and is signed in with it. Or they make a
 // passkey, or come by a provider. A dead link is told before anything is typed.
-import { CastellanError } from '@castellan/sdk';
 import { type ReactElement, useEffect, useState } from 'react';
-import { addressOf, pageSettings } from '../../common/page-settings.ts';
+import { addressOf } from '../../common/page-settings.ts';
 import { client, fieldMessage, isCode } from '../client.ts';
 import { invitation, loadInvitationTexts } from '../invitation-text.ts';
+import { Broken, Checking, Done, useLink } from '../links/link.tsx';
 import {
   AccountField,
   Field,
@@ -12,7 +12,6 @@ import {
   Frame,
   type NoticeContent,
   noticeOf,
-  Onward,
   PasswordField,
   usePasswordRules,
 } from '../parts.tsx';
@@ -23,7 +22,7 @@ import type { Ways } from './invitation/Ways.tsx';
 
 type Invited = { email?: string | undefined; first: string; last: string; passkey?: boolean | undefined };
 /** An element: what accepting with a passkey shows next. */
-type Step = 'checking' | 'accepted' | 'before' | 'expired' | 'missing' | Invited | ReactElement;
+type Step = 'accepted' | 'before' | 'expired' | 'missing' | Invited | ReactElement;
 
 /** Of a link that could not be checked: sending the form shows the failure. */
 const nobody: Invited = { first: '', last: '' };
@@ -35,63 +34,26 @@ export async function invitationPage() {
 }
 
 function Invitation({ token }: { token: string | null }): ReactElement {
-  const [step, setStep] = useState<Step>(token ? 'checking' : 'missing');
-  const go = (next: Step): void => {
-    if (typeof next === 'string' || 'props' in next) forgetToken();
-    setStep(next);
-  };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `go` uses nothing that changes
-  useEffect(() => {
-    if (!token) return;
-    const abort = new AbortController();
-    checkLink(token, abort.signal).then(go, () => undefined);
-    return () => abort.abort();
-  }, [token]);
-  if (step === 'checking')
-    return (
-      <Frame title={invitation.title}>
-        <p className="muted">{t.verify.checking}</p>
-      </Frame>
-    );
+  const [step, go] = useLink<Step>({
+    token,
+    purpose: 'invitation',
+    missing: 'missing',
+    stepOf: (found) => {
+      if (!found) return nobody;
+      const { valid, already_verified: isAccepted, email, first_name, last_name, passkey } = found;
+      if (valid) return { email, first: first_name ?? '', last: last_name ?? '', passkey };
+      return isAccepted ? 'before' : 'expired';
+    },
+    isOver: (next) => typeof next === 'string' || 'props' in next,
+  });
+  if (step === null) return <Checking title={invitation.title} />;
   if (step === 'accepted' || step === 'before')
     return (
-      <Frame
-        title={invitation.done}
-        notice={{ kind: 'good', text: step === 'before' ? invitation.before : invitation.accepted }}
-      >
-        <Onward />
-      </Frame>
+      <Done title={invitation.done} text={step === 'before' ? invitation.before : invitation.accepted} />
     );
   if (typeof step === 'object' && 'props' in step) return step;
   if (typeof step === 'object' && token) return <Accept token={token} invited={step} onEnd={go} />;
-  return (
-    <Frame
-      title={t.broken}
-      notice={{ kind: 'error', text: step === 'expired' ? invitation.expired : invitation.missing }}
-    >
-      <p className="onward">
-        <a className="button" href={pageSettings.forgotUrl ?? addressOf('/forgot')}>
-          {t.reset.again}
-        </a>
-      </p>
-    </Frame>
-  );
-}
-
-/** Without a response, the form is offered. Rejects only when it is aborted. */
-async function checkLink(token: string, signal: AbortSignal): Promise<Step> {
-  try {
-    const { result } = await client.request('POST /api/v1/auth/links/check', {
-      body: { purpose: 'invitation', token },
-      signal,
-    });
-    const { valid, already_verified: isAccepted, email, first_name, last_name, passkey } = result.data;
-    if (valid) return { email, first: first_name ?? '', last: last_name ?? '', passkey };
-    return isAccepted ? 'before' : 'expired';
-  } catch (error) {
-    if (error instanceof CastellanError) return nobody;
-    throw error;
-  }
+  return <Broken text={step === 'expired' ? invitation.expired : invitation.missing} canAskAgain />;
 }
 
 type AcceptProps = {

@@ -1,8 +1,8 @@
 // Confirms an email on a click, never automatically, because mail scanners open links too. A person who did not register
 // can decline the registration, or keep the account with a new password.
-import { CastellanError } from '@castellan/sdk';
-import { type ReactElement, useEffect, useState } from 'react';
+import { type ReactElement, useState } from 'react';
 import { client, isCode } from '../client.ts';
+import { Checking, Done, useLink } from '../links/link.tsx';
 import {
   AccountField,
   EmailField,
@@ -10,25 +10,22 @@ import {
   Frame,
   type NoticeContent,
   noticeOf,
-  Onward,
   PasswordField,
   usePasswordRules,
 } from '../parts.tsx';
 import { t } from '../text.ts';
-import { forgetToken } from '../token.ts';
 import { useWork } from '../work.ts';
 
 type Step =
-  | { name: 'checking' }
   | { name: 'ready'; canDecline: boolean; email?: string | undefined }
   | { name: 'new link'; notice: NoticeContent }
-  | { name: 'done'; title: string; notice: NoticeContent; canSignIn: boolean };
+  | { name: 'done'; title: string; text: string; canSignIn: boolean };
 
 const newLink = (text: string): Step => ({ name: 'new link', notice: { kind: 'error', text } });
 const done = (title: string, text: string, canSignIn = true): Step => ({
   name: 'done',
   title,
-  notice: { kind: 'good', text },
+  text,
   canSignIn,
 });
 
@@ -39,53 +36,22 @@ function stepAfter(error: unknown): Step | null {
 }
 
 export function VerifyEmail({ token }: { token: string | null }): ReactElement {
-  const [step, setStep] = useState<Step>(() => (token ? { name: 'checking' } : newLink(t.verify.missing)));
-  const go = (next: Step): void => {
-    if (next.name === 'done' || next.name === 'new link') forgetToken();
-    setStep(next);
-  };
-  useEffect(() => {
-    if (!token) return;
-    const abort = new AbortController();
-    checkLink(token, abort.signal).then(
-      (next) => {
-        if (next.name !== 'ready') forgetToken();
-        setStep(next);
-      },
-      () => undefined,
-    );
-    return () => abort.abort();
-  }, [token]);
-  if (step.name === 'checking')
-    return (
-      <Frame title={t.verify.title}>
-        <p className="muted">{t.verify.checking}</p>
-      </Frame>
-    );
-  if (step.name === 'done')
-    return (
-      <Frame title={step.title} notice={step.notice}>
-        <Onward signIn={step.canSignIn} />
-      </Frame>
-    );
+  const [step, go] = useLink<Step>({
+    token,
+    purpose: 'verify_email',
+    missing: newLink(t.verify.missing),
+    stepOf: (found) => {
+      if (!found) return { name: 'ready', canDecline: true };
+      if (found.already_verified) return done(t.verify.done, t.verify.before);
+      const { valid, declinable, email } = found;
+      return valid ? { name: 'ready', canDecline: declinable, email } : newLink(t.verify.expired);
+    },
+    isOver: (next) => next.name !== 'ready',
+  });
+  if (step === null) return <Checking title={t.verify.title} />;
+  if (step.name === 'done') return <Done title={step.title} text={step.text} signIn={step.canSignIn} />;
   if (step.name === 'new link' || !token) return <NewLink step={step} onStep={go} />;
   return <Confirm token={token} step={step} onStep={go} />;
-}
-
-/** Without a response, the buttons are offered: the click shows the failure. Rejects only when it is aborted. */
-async function checkLink(token: string, signal: AbortSignal): Promise<Step> {
-  try {
-    const { result } = await client.request('POST /api/v1/auth/links/check', {
-      body: { purpose: 'verify_email', token },
-      signal,
-    });
-    const { valid, already_verified: isVerified, declinable, email } = result.data;
-    if (isVerified) return done(t.verify.done, t.verify.before);
-    return valid ? { name: 'ready', canDecline: declinable, email } : newLink(t.verify.expired);
-  } catch (error) {
-    if (error instanceof CastellanError) return { name: 'ready', canDecline: true };
-    throw error;
-  }
 }
 
 type ConfirmProps = {

@@ -38,6 +38,16 @@ async function addLongNames(): Promise<string[]> {
     last_name: long('Aa', 100),
     role_id: [role.id],
   });
+  await made('user-attributes', {
+    name: long('aa', 50),
+    label: long('Aa', 100),
+    description: long('d', 1_000),
+    type: 'enum',
+    values: [long('Aa', 100)],
+    self: 'read',
+    unique: true,
+    searchable: true,
+  });
   await site.service.sql(
     `insert into passkeys (id, user_id, credential_id, public_key, kind, name, rp_id, sign_count, backup_eligible, backed_up)
      values (gen_random_uuid(), $1, uuid_send(gen_random_uuid()), '', 'passkey', $2, 'old.example.com', 0, true, true)`,
@@ -50,7 +60,14 @@ async function addLongNames(): Promise<string[]> {
     required_permission_id: permission.id,
     redirect_uris: [`https://app.example.com/${'a'.repeat(400)}`],
   });
+  const webhook = await made('webhooks', {
+    name: long('Aa', 100),
+    url: `https://hooks.example.com/${'a'.repeat(400)}`,
+    events: ['database_restored', 'audit_key_rotated', 'user_attribute_*'],
+    personal: true,
+  });
   return [
+    ...['deliveries', 'settings', 'secrets', 'activity'].map((tab) => `/webhooks/${webhook.id}?tab=${tab}`),
     ...['settings', 'access', 'tokens', 'secrets', 'people', 'notices', 'claims', 'activity'].map(
       (tab) => `/applications/${application.id}?tab=${tab}`,
     ),
@@ -60,7 +77,7 @@ async function addLongNames(): Promise<string[]> {
     `/role-groups?g=${nested.id}`,
     `/permissions?group=${group.id}`,
     `/permissions?permission=${permission.id}`,
-    ...['profile', 'access', 'security', 'sessions', 'activity'].map(
+    ...['profile', 'attributes', 'access', 'security', 'sessions', 'activity'].map(
       (tab) => `/users?user=${user.id}&tab=${tab}`,
     ),
     ...['keys', 'access', 'activity'].map((tab) => `/service-accounts?account=${account.id}&tab=${tab}`),

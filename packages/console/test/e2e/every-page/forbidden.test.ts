@@ -75,6 +75,7 @@ const permissionOf: Readonly<Record<string, string | null>> = {
   '/account': null,
   '/users': 'user.read',
   '/users/new': 'users.create',
+  '/user-attributes': 'user_attribute.read',
   '/roles': 'role.read',
   '/roles/:id': 'role.read',
   '/matrix': 'role.read',
@@ -91,6 +92,9 @@ const permissionOf: Readonly<Record<string, string | null>> = {
   '/identity-providers': 'identity_provider.read',
   '/identity-providers/new': 'identity_provider.read',
   '/identity-providers/:id': 'identity_provider.read',
+  '/webhooks': 'webhook.read',
+  '/webhooks/new': 'webhook.create',
+  '/webhooks/:id': 'webhook.read',
   '/settings': 'settings.read',
   '/reference': null,
 };

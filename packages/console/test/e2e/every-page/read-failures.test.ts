@@ -30,6 +30,12 @@ const portal = await created('/api/v1/applications', {
   redirect_uris: ['https://portal.example.com/callback'],
 });
 await created('/api/v1/api-resources', { identifier: 'https://orders.example.com', name: 'Orders' });
+await created('/api/v1/user-attributes', { name: 'desk', label: 'Desk', type: 'string', self: 'read' });
+const webhook = await created('/api/v1/webhooks', {
+  name: 'Billing',
+  url: 'https://billing.example.com/events',
+  events: ['database_restored'],
+});
 // The newest entry of the audit log is about it.
 const robot = await created('/api/v1/service-accounts', { name: 'robot' });
 const { body: permissions } = await client.get('/api/v1/permissions?size=1');
@@ -110,12 +116,14 @@ const views: readonly { path: string; shows: string | RegExp; parts?: number }[]
   { path: '/overview', shows: 'Roles' },
   { path: '/users', shows: 'Bob Writer' },
   { path: `/users?user=${ada.id}`, shows: ada.email, parts: 2 },
+  { path: `/users?user=${ada.id}&tab=attributes`, shows: 'Desk', parts: 2 },
   { path: `/users?user=${ada.id}&tab=access`, shows: 'permission.read', parts: 2 },
   { path: `/users?user=${ada.id}&tab=security`, shows: 'The password alone signs in.', parts: 2 },
   { path: `/users?user=${ada.id}&tab=sessions`, shows: 'Not signed in anywhere.', parts: 2 },
   { path: `/users?user=${ada.id}&tab=applications`, shows: 'No application has access', parts: 2 },
   { path: `/users?user=${ada.id}&tab=activity`, shows: ada.email, parts: 2 },
   { path: `/users?role=${editor}`, shows: 'Ada Reader', parts: 2 },
+  { path: '/user-attributes', shows: 'Desk' },
   { path: '/roles', shows: 'Editor' },
   { path: `/roles?compare=${editor},${auditor}`, shows: 'permission.read' },
   { path: `/roles/${editor}`, shows: 'role.read' },
@@ -144,8 +152,14 @@ const views: readonly { path: string; shows: string | RegExp; parts?: number }[]
   { path: `/applications/${portal}?tab=notices`, shows: 'No sign-out notices' },
   { path: `/applications/${portal}?tab=activity`, shows: 'No older entries' },
   { path: '/api-resources', shows: 'Orders' },
+  { path: '/webhooks', shows: 'Billing' },
+  { path: '/webhooks/new', shows: 'login_*' },
+  { path: `/webhooks/${webhook}`, shows: 'Nothing was sent yet' },
+  { path: `/webhooks/${webhook}?tab=settings`, shows: 'login_*' },
+  { path: `/webhooks/${webhook}?tab=secrets`, shows: 'It does not end by itself.' },
+  { path: `/webhooks/${webhook}?tab=activity`, shows: 'No older entries' },
   { path: '/settings', shows: 'PUBLIC_URL' },
-  { path: '/account', shows: 'admin@example.com', parts: 4 },
+  { path: '/account', shows: 'admin@example.com', parts: 5 },
 ];
 
 for (const { path, shows, parts = 1 } of views)

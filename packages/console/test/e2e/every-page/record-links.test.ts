@@ -37,11 +37,17 @@ before(async () => {
     client_id: 'castellan',
     client_auth: 'none',
   });
+  ids.webhook = await create('webhooks', {
+    name: 'Billing',
+    url: 'https://billing.example.com/events',
+    events: ['database_restored'],
+  });
 });
 
 /** The record that the path of a page names, by the beginning of the path. */
 const idIn = (path: string): string => {
   if (path.startsWith('/roles/')) return ids.role ?? '';
+  if (path.startsWith('/webhooks/')) return ids.webhook ?? '';
   return (path.startsWith('/identity-providers/') ? ids.provider : ids.application) ?? '';
 };
 
@@ -53,6 +59,7 @@ const records: Readonly<Record<string, (id: string) => string>> = {
   permission: (id) => `/permissions?permission=${id}&tab=activity`,
   serviceAccount: (id) => `/service-accounts?account=${id}&tab=activity`,
   application: (id) => `/applications/${id}?tab=activity`,
+  webhook: (id) => `/webhooks/${id}?tab=activity`,
 };
 
 const log = (page: Page) => page.getByRole('link', { name: 'Open in the audit log' });
@@ -118,6 +125,7 @@ test('without audit_log.read, nothing leads to the audit log', async (t) => {
     'permission.read',
     'service_account.read',
     'application.read',
+    'webhook.read',
     'session.read',
   );
   const as = await addPerson(service, { roles: [role] });

@@ -29,7 +29,8 @@ const notice = (page: Page) => page.getByRole('status').locator('.notice');
 /** Asserts that the notice has this text and the focus, so that screen readers announce it. */
 async function assertNotice(page: Page, text: RegExp): Promise<void> {
   await notice(page).getByText(text).first().waitFor();
-  assert.ok(await page.evaluate("document.activeElement.matches('.notice')"), 'the notice has the focus');
+  // It gets the focus after it is shown.
+  await notice(page).and(page.locator(':focus')).waitFor();
 }
 
 /** The page's complaints fail the test, except those that contain one of the texts in `expected`. */

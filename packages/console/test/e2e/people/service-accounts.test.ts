@@ -76,6 +76,30 @@ test('the expiry of a key is typed in the zone in which times show', async (t) =
   assert.equal(key?.expires_at.toISOString(), '2031-06-01T08:00:00.000Z');
 });
 
+test('the access of an account says how many streams of the change feed may be open', async (t) => {
+  const account = await newAccount();
+  const address = `/service-accounts?account=${account.id}&tab=access`;
+  const { page } = await openAs(t, site, address);
+  const feed = page.getByRole('region', { name: 'Change feed' });
+  await feed.getByText('This account has not read the change feed.').waitFor();
+  const opened = (minutesAgo: number, stream: boolean) =>
+    service.sql(
+      `insert into audit_logs (id, actor_id, actor_type, action, resource_type, resource_id, details, "timestamp")
+       values (gen_random_uuid(), $1::uuid, 'service_account', 'feed_opened', 'service_account', $1::text, $2,
+         now() - make_interval(mins => $3::int))`,
+      [account.id, JSON.stringify({ stream, resumed: false }), minutesAgo],
+    );
+  await opened(30, true);
+  await page.reload();
+  await feed.getByText('No stream is open.').waitFor();
+  for (const minutesAgo of [2, 14]) await opened(minutesAgo, true);
+  await opened(1, false);
+  await page.reload();
+  await feed.getByText('At most 2 streams are open.').waitFor();
+  await feed.getByText('So many were opened in the last 16 minutes').waitFor();
+  await assertAccessible(page);
+});
+
 test('a key is narrowed, replaced with an overlap and revoked', async (t) => {
   const account = await newAccount();
   const { page } = await openAs(t, site, `/service-accounts?account=${account.id}`);

@@ -42,7 +42,15 @@ const ways: readonly ((page: Page) => Promise<void>)[] = [
 ];
 
 const buttons: Record<string, readonly RegExp[]> = {
-  profile: [/^Resend verification/, /^Set password/, /^Make superuser/, /^Deactivate/, /^Delete/],
+  profile: [
+    /^Resend verification/,
+    /^Set password/,
+    /^Make superuser/,
+    /^Deactivate/,
+    /^Act as/,
+    /^Delete/,
+    /^Erase/,
+  ],
   access: [/^Assign roles/, /^Remove the role/],
   security: [/^Reset second factor/, /^Unlock/, /^Forget all devices/],
   sessions: [/^End all sessions/, /^End the session/],

@@ -12,7 +12,7 @@ import {
   SubjectSearchAnswer,
   SubjectSearchBody,
 } from '@castellan/contract/authzen';
-import type { FastifyContextConfig } from 'fastify';
+import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { bulkBody } from '../../platform/http/bodies/body-limits.ts';
 import { compileSchema } from '../../platform/http/bodies/validation.ts';
 import type { App } from '../../platform/http/server/server.ts';
@@ -34,6 +34,14 @@ const config = {
 const tags = ['Decisions'];
 const REFUSAL =
   'A refusal is 200 too. A gateway that reads only the status must use `/api/v1/access/forward` instead.';
+const LIVE =
+  'With the header `Prefer: live`, `context.fresh_for` tells how long the decision may be kept, if `/api/v1/access/feed` names no change of it.';
+
+/** Returns whether the request has the preference `live` (RFC 7240). Other preferences are ignored. */
+function prefersLive({ headers: { prefer = [] } }: FastifyRequest): boolean {
+  const preferences = [prefer].flat().flatMap((header) => header.split(','));
+  return preferences.some((one) => /^live\s*(?:;|$)/i.test(one.trim()));
+}
 
 export function authzenRoutes(app: App, { searchTokenKey, ...deps }: AuthzenDeps): void {
   const searchDeps = { ...deps, pageTokens: createPageTokens(searchTokenKey) };
@@ -45,12 +53,12 @@ export function authzenRoutes(app: App, { searchTokenKey, ...deps }: AuthzenDeps
     config: { ...config, turn: false },
     schema: {
       summary: 'Decide whether a subject may do an action',
-      description: REFUSAL,
+      description: `${LIVE} ${REFUSAL}`,
       tags,
       body: Evaluation,
       response: { 200: Decision },
     },
-    handler: (request) => evaluate(deps, callerOf(request), request.body),
+    handler: (request) => evaluate(deps, callerOf(request), request.body, prefersLive(request)),
   });
 
   app.route({
@@ -59,13 +67,13 @@ export function authzenRoutes(app: App, { searchTokenKey, ...deps }: AuthzenDeps
     config: { ...config, body: bulkBody },
     schema: {
       summary: 'Decide up to 1,000 evaluations',
-      description: `Without \`evaluations\`, the request is a single evaluation, and so is the response. An item that cannot be evaluated is a deny with \`context.error\`. ${REFUSAL}`,
+      description: `Without \`evaluations\`, the request is a single evaluation, and so is the response. An item that cannot be evaluated is a deny with \`context.error\`. ${LIVE} ${REFUSAL}`,
       tags,
       body: EvaluationsBody,
       response: { 200: EvaluationsAnswer },
     },
     validatorCompiler: (route) => compileSchema({ ...route, schema: EvaluationsInput }),
-    handler: (request) => evaluateAll(deps, callerOf(request), request.body),
+    handler: (request) => evaluateAll(deps, callerOf(request), request.body, prefersLive(request)),
   });
 
   app.route({

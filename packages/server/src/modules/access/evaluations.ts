@@ -11,18 +11,33 @@ import { AppError } from '../../platform/errors.ts';
 import { createCheck } from '../../platform/http/bodies/validation.ts';
 import { isObject } from '../../platform/unknown-values.ts';
 import type { Caller } from '../authz/caller.ts';
-import { decide } from '../authz/decision.ts';
+import { decide, type Judged } from '../authz/decision.ts';
+import type { Graph } from '../authz/graph/graph.ts';
 import { toldNeed } from '../authz/requirements/call.ts';
-import { asAskedBy, type SubjectReference, type SubjectSource } from '../authz/subjects.ts';
+import { endOfProof, nextRequirement, secondsUntil } from '../authz/requirements/next-change.ts';
+import {
+  asAskedBy,
+  type KnownSubject,
+  type SubjectReference,
+  type SubjectSource,
+} from '../authz/subjects.ts';
 import { judgedIn, requireMayAsk } from './asking.ts';
 
 export type EvaluationDeps = { subjectSource: SubjectSource };
 
 type Question = Evaluation;
 
-/** Returns the decision. Throws `permission_denied` for a question about others without `access.check`. */
-export async function evaluate(deps: EvaluationDeps, caller: Caller, question: Question): Promise<Decision> {
-  const answer = await prepareAnswers(deps, caller, [question]);
+/**
+ * Returns the decision. Throws `permission_denied` for a question about others without `access.check`. `isLive`: says how long
+ * it may be kept.
+ */
+export async function evaluate(
+  deps: EvaluationDeps,
+  caller: Caller,
+  question: Question,
+  isLive: boolean,
+): Promise<Decision> {
+  const answer = await prepareAnswers(deps, caller, [question], isLive);
   return answer(question);
 }
 
@@ -43,17 +58,19 @@ export async function evaluateAll(
   deps: EvaluationDeps,
   caller: Caller,
   { evaluations = [], options, ...defaults }: EvaluationsInput,
+  isLive: boolean,
 ): Promise<Decision | Decisions> {
   if (evaluations.length === 0) {
     const question = readQuestion(defaults);
     if (question instanceof AppError) throw question;
-    return evaluate(deps, caller, question);
+    return evaluate(deps, caller, question, isLive);
   }
   const questions = evaluations.map((item) => readItem(item, defaults));
   const answer = await prepareAnswers(
     deps,
     caller,
     questions.filter((one): one is Question => !(one instanceof AppError)),
+    isLive,
   );
   const end = endsWith[options?.evaluations_semantic ?? 'execute_all'];
   const decisions: Decision[] = [];
@@ -89,6 +106,7 @@ async function prepareAnswers(
   deps: EvaluationDeps,
   caller: Caller,
   questions: readonly Question[],
+  isLive: boolean,
 ): Promise<(question: Question) => Decision> {
   const references = new Map(questions.map(({ subject }) => [keyOf(subject), subject]));
   const loaded = await deps.subjectSource.load([...references.values()]);
@@ -96,14 +114,47 @@ async function prepareAnswers(
   const subjects = new Map([...references.keys()].map((key, index) => [key, loaded.subjects[index]]));
   return ({ subject: reference, resource, action, context }) => {
     const subject = subjects.get(keyOf(reference));
+    const judged = judgedIn(caller, subject, context);
     const { decision, reason, permission, unmet } = decide(
       loaded.graph,
       subject && asAskedBy(caller.principal, subject),
       `${resource.type}.${action.name}`,
-      judgedIn(caller, subject, context),
+      judged,
     );
-    return { decision, context: { reason, permission, ...(unmet ? toldNeed(unmet) : {}) } };
+    return {
+      decision,
+      context: {
+        reason,
+        permission,
+        ...(unmet ? toldNeed(unmet) : {}),
+        ...(isLive && subject?.id === reference.id
+          ? { fresh_for: freshFor(loaded.graph, subject, permission, judged) }
+          : {}),
+      },
+    };
   };
+}
+
+/**
+ * Returns for how many seconds time alone does not change a decision about the permission with this name. It must be about the id of
+ * the subject: the feed does not tell when another one takes its name.
+ */
+function freshFor(
+  graph: Graph,
+  subject: KnownSubject,
+  permission: string,
+  { proved, accountPolicy: policy, now }: Judged,
+): number {
+  if (subject.type !== 'user') return secondsUntil([], now);
+  const id = graph.permissions.idOf(permission);
+  const need = id === undefined ? undefined : graph.permissions.needOf(id);
+  return secondsUntil(
+    [
+      endOfProof(proved, need, now),
+      policy ? nextRequirement({ graph, policy, now }, subject) : Number.POSITIVE_INFINITY,
+    ],
+    now,
+  );
 }
 
 // No text of a request contains NUL.

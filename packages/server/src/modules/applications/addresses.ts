@@ -70,7 +70,7 @@ function hostOf(text: string, authority: string, field: string): string {
 }
 
 const notAnAddress = (field: string) =>
-  refusal(field, 'invalid_address', 'must be a whole address, such as https://app.example.com/callback');
+  refusal(field, 'invalid_url', 'must be a whole address, such as https://app.example.com/callback');
 
 /** Throws unless people may be sent back to this address. */
 export function requireRedirectAddress(text: string, field: string, { type, isPlain }: RedirectRules): void {

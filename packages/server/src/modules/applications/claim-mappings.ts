@@ -17,7 +17,7 @@ export function cleanMappings(mappings: readonly ClaimMapping[], field: string):
     const { name, from, match, map, as, in: places, scope } = mapping;
     const at = (member: string): string => `${field}.${index}.${member}`;
     if (!NAME.test(name))
-      throw refusal(at('name'), 'invalid_name', 'must have letters, digits, and _ . : / - only');
+      throw refusal(at('name'), 'unsafe_name', 'must have letters, digits, and _ . : / - only');
     if (isReservedClaim(name))
       throw refusal(at('name'), 'reserved_name', 'has another meaning already; choose another name');
     if (names.has(name)) throw refusal(at('name'), 'duplicate', 'must be the name of one claim only');
@@ -26,7 +26,7 @@ export function cleanMappings(mappings: readonly ClaimMapping[], field: string):
       if (WHOLE_NUMBER.test(key))
         throw refusal(at('map'), 'whole_number', 'cannot have a whole number as a name, which has no order');
       if (key === '' || key.length > MAX_NAME_LENGTH)
-        throw refusal(at('map'), 'invalid_name', `must have names of 1 to ${MAX_NAME_LENGTH} characters`);
+        throw refusal(at('map'), 'unsafe_name', `must have names of 1 to ${MAX_NAME_LENGTH} characters`);
     }
     return {
       name,

@@ -7,7 +7,7 @@ import { type Entitled, type Entry, type Locking, lockSubjects } from '../authz/
 import { requireMayGrantPermissions } from '../authz/delegation.ts';
 import type { PreviewDeps } from '../authz/impact/preview.ts';
 import { mayUse } from '../authz/requirements/call.ts';
-import type { KeyRing } from '../sessions/key-ring.ts';
+import type { KeyRing } from '../sessions/keys/ring.ts';
 import type { ApplicationFields } from './fields.ts';
 import { refusal } from './refusal.ts';
 import { type ApplicationRow, lockApplication, lockResources, readApplication } from './store.ts';

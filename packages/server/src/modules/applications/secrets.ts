@@ -14,7 +14,7 @@ import type { Settle } from '../../platform/http/plugins/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
 import { cleanName } from '../../platform/security/record-text.ts';
 import { APPLICATION_SECRET_MARK, createSecretText } from '../../platform/security/secret-text.ts';
-import type { Caller } from '../authz/caller.ts';
+import { type Caller, requireLasting } from '../authz/caller.ts';
 import { change, type Entitled, type Entry } from '../authz/change.ts';
 import { sameAccess } from '../authz/impact/impact.ts';
 import { MAX_NAME_LENGTH } from './fields.ts';
@@ -49,12 +49,16 @@ export async function listSecrets(
   return (await findSecretsOf(db, applicationId)).map(toSecret);
 }
 
-/** Inserts a secret of an application that is locked or new. Returns it with its text. Throws `too_many_secrets`. */
+/**
+ * Inserts a secret of an application that is locked or new. Returns it with its text. Throws `too_many_secrets`, and
+ * `user_session_required` for a personal access token.
+ */
 export async function issueSecret(
   entitled: Entitled,
   applicationId: string,
   { name, expiresAt }: { name: string; expiresAt: Date | null },
 ): Promise<ApplicationSecret & { secret: string }> {
+  requireLasting(entitled.caller);
   if ((await countLiveSecrets(entitled.tx, applicationId)) >= MAX_LIVE_SECRETS)
     throw new AppError('too_many_secrets');
   const secret = createSecretText(APPLICATION_SECRET_MARK);

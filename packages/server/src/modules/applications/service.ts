@@ -18,7 +18,7 @@ import { paginationOf } from '../../platform/pages.ts';
 import { OWN_CLIENT_ID } from '../../platform/security/jwt.ts';
 import { cleanNewName, requireNoId } from '../../platform/security/record-text.ts';
 import { type Ends, previewEnds } from '../application-grants/preview.ts';
-import { authorIdOf, type Caller } from '../authz/caller.ts';
+import { authorIdOf, type Caller, requireLasting } from '../authz/caller.ts';
 import { change, type Entitled, lockSubjects, type Run } from '../authz/change.ts';
 import { requireMayGrantPermissions } from '../authz/delegation.ts';
 import { sameAccess } from '../authz/impact/impact.ts';
@@ -91,6 +91,7 @@ export async function createApplication(
       const { tx } = locking;
       await lockSubjects(locking, {});
       const entitled = await locking.entitle();
+      if (cleaned.auth_method !== 'none') requireLasting(caller);
       await requireMayRequire(entitled, [cleaned.required_permission_id]);
       const fields = { ...cleaned, resources: await cleanResources(entitled, resources) };
       await requireMayCarry(entitled, fields.resources);
@@ -176,6 +177,9 @@ const receiving = [
   'resources',
 ] as const;
 
+/** How an application proves itself at the token services. */
+const authenticating = ['auth_method', 'jwks', 'jwks_url'] as const;
+
 /** Changes an application. Writes nothing if every field already has its value. Throws 400, 404, 403, 412, 422, 409. */
 export const updateApplication = async (
   deps: ApplicationDeps,
@@ -219,6 +223,7 @@ const updating =
     if (isDeepStrictEqual(after, before)) return entitled.unchanged(application);
     if (after.required_permission_id !== before.required_permission_id)
       await requireMayRequire(entitled, [after.required_permission_id, before.required_permission_id]);
+    if (authenticating.some((name) => !isDeepStrictEqual(after[name], before[name]))) requireLasting(caller);
     if (receiving.some((name) => !isDeepStrictEqual(after[name], before[name])))
       await requireMayCarry(entitled, before.resources, after.resources);
     await updateRow(entitled, id, after);

@@ -8,6 +8,7 @@ import {
   failureActions,
   routineActions,
 } from '@castellan/contract/audit';
+import type { Sealing } from '@castellan/contract/evidence';
 import { type PageKey, pageOf, readCursor, writeCursor } from '../../platform/cursors.ts';
 import type { ExportSource } from '../../platform/http/answers/export.ts';
 import { readTime } from '../../platform/times.ts';
@@ -15,13 +16,16 @@ import type { Db } from '../../schema/database.ts';
 import { shownEntry } from './presentation.ts';
 import { countEntries, type EntryFilter, findEntries } from './reading-store.ts';
 
-export type AuditLogFilter = Omit<AuditLogQuery, 'size' | 'cursor'>;
+export type AuditLogFilter = Omit<AuditLogQuery, 'size' | 'cursor' | 'sealing'>;
+
+/** Says in which seals entries are, from the database that they were read from. */
+export type SealingOf = (db: Db, ids: readonly string[]) => Promise<Sealing>;
 
 // Rows of one statement of the export. Building their text takes about a millisecond.
 const EXPORT_BATCH = 200;
 
 export async function listEntries(
-  deps: { db: Db },
+  deps: { db: Db; sealingOf: SealingOf },
   query: AuditLogQuery,
 ): Promise<Omit<AuditLogPage, 'message'>> {
   const after = readCursor(query.cursor);
@@ -33,6 +37,14 @@ export async function listEntries(
     next_cursor: next === null ? next_cursor : writeCursor(next),
     ...(query.routine === 'exclude' && after === null
       ? { routine_left_out: await countEntries(deps.db, toRoutineFilter(query)) }
+      : {}),
+    ...(query.sealing === true
+      ? {
+          sealing: await deps.sealingOf(
+            deps.db,
+            page.map(({ entry }) => entry.id),
+          ),
+        }
       : {}),
   };
 }

@@ -8,10 +8,13 @@ import { createOutageLog } from '../../platform/logging/outage-log.ts';
 import type { Db } from '../../schema/database.ts';
 import { shownEntry } from './presentation.ts';
 import { deleteQueued, endLease, findQueued, LEASE_SECONDS, takeLease } from './sink-store.ts';
-import { type Sink, SinkError, type SinkRecord } from './sinks/sink.ts';
+import { createHeadSender } from './sinks/head-sender.ts';
+import { type Sink, SinkError, type SinkHead, type SinkRecord } from './sinks/sink.ts';
 
 export type SinkWorker = {
   start(): void;
+  /** Sends a signed head of the log from this instance, also while another one sends the entries. */
+  tellHead(head: SinkHead): void;
   /** Takes no more entries, waits for those being sent, at most `timeoutMs`, and leaves the rest to another instance. */
   stop(timeoutMs?: number): Promise<void>;
   /** Returns the entries that the sink accepted from this instance, and its attempts that failed. */
@@ -46,6 +49,7 @@ export function createSinkWorker({ db, log, sink }: { db: Db; log: Logger; sink:
   let renewAt = 0;
   let batchSize = MAX_BATCH;
   let mayBeSending = false;
+  const heads = createHeadSender({ sink, log });
   const outages = createOutageLog<unknown>(
     {
       begin: (err) => log.warn({ err }, 'the audit sink did not accept entries; they wait in the database'),
@@ -122,9 +126,13 @@ export function createSinkWorker({ db, log, sink }: { db: Db; log: Logger; sink:
   });
 
   return {
-    start: () => worker.start(),
+    start() {
+      worker.start();
+      heads.start();
+    },
+    tellHead: (head) => heads.offer(head),
     async stop(timeoutMs) {
-      await worker.stop(timeoutMs);
+      await Promise.all([worker.stop(timeoutMs), heads.stop(timeoutMs)]);
       // Another instance would send again what is still under way.
       if (!mayBeSending) await endLease(db, sender).catch(() => undefined);
     },

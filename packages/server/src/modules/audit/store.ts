@@ -92,15 +92,18 @@ export const commitEntries = (
     }
   });
 
-/** Deletes entries older than `days`, in batches. Returns their number. */
+/** Deletes entries older than `days` that are in no seal, in batches. Returns their number. */
 export async function deleteOldEntries(db: Db, days: number): Promise<number> {
   const batch = 1_000;
   let total = 0;
   for (let deleted = batch; deleted === batch; total += deleted) {
     const result = await sql`
       delete from audit_logs where id = any(array(
-        select id from audit_logs where "timestamp" < now() - make_interval(secs => ${days * 86_400})
-        order by "timestamp" limit ${batch} for update skip locked))`.execute(db);
+        select e.id from audit_logs e cross join audit_log_head h
+        where e."timestamp" < now() - make_interval(secs => ${days * 86_400})
+          and (e.position > h.sealed_position
+            or e.position is null and not h.is_past_sealed and (h.sealed_id is null or e.id > h.sealed_id))
+        order by e."timestamp" limit ${batch} for update of e skip locked))`.execute(db);
     deleted = Number(result.numAffectedRows ?? 0);
   }
   return total;

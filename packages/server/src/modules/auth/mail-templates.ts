@@ -12,8 +12,8 @@ const person = ['service_name', 'app_url', 'email', 'first_name', 'last_name'] a
 const warning = [...person, 'link', 'time', 'network', 'device'] as const;
 
 /**
- * Mail → the placeholders of its templates. Only `app_url`, `first_name`, `last_name`, `network`, `device`, `factor`, `provider`, `token`
- * and `codes_left` may be empty, and the `link` of a reset of second factors.
+ * Mail → the placeholders of its templates. Only `app_url`, `first_name`, `last_name`, `network`, `device`, `factor`, `provider`, `token`,
+ * `webhook`, `failing`, `gone` and `codes_left` may be empty, and the `link` of a reset of second factors.
  */
 const placeholders = {
   verification: ['service_name', 'app_url', 'email', 'link', 'link_lifetime'],
@@ -31,6 +31,7 @@ const placeholders = {
   'identity-connected': [...warning, 'provider'],
   'identity-disconnected': [...warning, 'provider'],
   'acted-as': [...person, 'link', 'time', 'acting_time'],
+  'webhook-paused': [...person, 'link', 'time', 'webhook', 'failing', 'gone'],
   'account-made': [...warning, 'provider'],
   'account-taken-over': [...warning, 'provider'],
   'email-change': ['service_name', 'app_url', 'email', 'link', 'link_lifetime'],
@@ -99,6 +100,7 @@ export function loadMailTemplates(dir: string | undefined, defaultLanguage: Lang
     'identity-connected': loadMail(language, 'identity-connected'),
     'identity-disconnected': loadMail(language, 'identity-disconnected'),
     'acted-as': loadMail(language, 'acted-as'),
+    'webhook-paused': loadMail(language, 'webhook-paused'),
     'account-made': loadMail(language, 'account-made'),
     'account-taken-over': loadMail(language, 'account-taken-over'),
     'email-change': loadMail(language, 'email-change'),

@@ -1,7 +1,7 @@
 // Issues, finds and consumes the one-time tokens of mailed links. Only their SHA-256 hash is stored.
 // Every lookup includes the purpose, so that a token cannot be used for another one.
 import { createHash } from 'node:crypto';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { randomToken } from '../../platform/ids.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 
@@ -24,7 +24,8 @@ export const hashOfToken = (token: string): Buffer => createHash('sha256').updat
 /**
  * Issues a token and ends earlier ones of the same user and purpose. Returns its text; null if the account was deleted
  * or deactivated, got another email, had its links ended or accepted its invitation since `user` was read. Invited accounts have
- * links of invitations alone, and others have none. So it is with accounts that their owners deleted, and links that undo this.
+ * links of invitations alone, and others have none. So it is with accounts that their owners deleted, and links that undo this; such an
+ * account also has those that undo changes of its address.
  * `emailChangeId`: of the change that the link confirms or undoes; then only earlier tokens of that change end.
  */
 export async function issueOneTimeToken(
@@ -38,8 +39,7 @@ export async function issueOneTimeToken(
   const { rows } = await sql<Pick<Row<'users'>, 'invitation_hours' | 'deletion_due_at'>>`
     select invitation_hours, deletion_due_at from users
     where id = ${user.id} and email = ${user.email} and link_epoch = ${user.link_epoch}
-      and is_active <> ${purpose === 'undo_deletion'}::boolean
-      and (deletion_due_at is not null) = ${purpose === 'undo_deletion'}::boolean
+      and ${fitsState(purpose)}
       and (invited_at is not null) = ${purpose === 'invitation'}::boolean
     for update`.execute(tx);
   const [found] = rows;
@@ -55,10 +55,16 @@ export async function issueOneTimeToken(
   await sql`
     insert into one_time_tokens (token_hash, purpose, user_id, email, email_change_id, expires_at)
     values (${hashOfToken(token)}, ${purpose}, ${user.id}, ${user.email}, ${emailChangeId},
-            greatest(${found.deletion_due_at}::timestamptz, now()) + make_interval(mins => ${minutes}))`.execute(
+            greatest(${purpose === 'undo_deletion' ? found.deletion_due_at : null}::timestamptz, now()) + make_interval(mins => ${minutes}))`.execute(
     tx,
   );
   return token;
+}
+
+/** Condition on the state of an account for which a link is issued. The owner of an account that somebody else deleted gets it back. */
+function fitsState(purpose: Purpose): RawBuilder<unknown> {
+  if (purpose === 'undo_deletion') return sql`deletion_due_at is not null and not is_active`;
+  return purpose === 'revert_email' ? sql`(is_active or deletion_due_at is not null)` : sql`is_active`;
 }
 
 /**
@@ -77,10 +83,13 @@ function minutesOf(purpose: Purpose, { invitation_hours }: Pick<Row<'users'>, 'i
 export const turnKeyOf = (token: string): string => `link ${hashOfToken(token).toString('base64')}`;
 
 // After an invitation was accepted, its links do nothing; before, the account has no other links. Likewise, while an account
-// waits for its deletion, the link that undoes it is the only one: all others belong to active accounts.
+// waits for its deletion, there are only the link that undoes it and those that undo changes of its address: all others belong to
+// active accounts.
 const fitsAccount = sql`(t.purpose = 'invitation') = (u.invited_at is not null)
-      and (t.purpose = 'undo_deletion') = (u.deletion_due_at is not null)
-      and (t.purpose = 'undo_deletion') <> u.is_active`;
+      and case t.purpose
+        when 'undo_deletion' then u.deletion_due_at is not null and not u.is_active
+        when 'revert_email' then u.is_active or u.deletion_due_at is not null
+        else u.is_active end`;
 
 // A link that undoes a change works whatever the address is by then: a hijacker can change it more than once.
 const isOfAddress = sql`(u.email = t.email or t.purpose = 'revert_email')`;
@@ -149,6 +158,17 @@ export async function consumeTokenOf(
 export async function endOneTimeTokens(tx: Tx, purpose: Purpose, userId: string): Promise<void> {
   await sql`
     delete from one_time_tokens where user_id = ${userId} and purpose = ${purpose} and used_at is null`.execute(
+    tx,
+  );
+}
+
+/**
+ * Ends the mailed links of the user, except those that undo changes of the address: a person who knows the password must not end them. Call
+ * it under the lock of the user's row.
+ */
+export async function endLinksButUndo(tx: Tx, userId: string): Promise<void> {
+  await sql`
+    delete from one_time_tokens where user_id = ${userId} and used_at is null and purpose <> 'revert_email'`.execute(
     tx,
   );
 }

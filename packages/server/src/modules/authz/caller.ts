@@ -182,6 +182,18 @@ export function userCallerOf(request: FastifyRequest): UserCaller {
 export const isByToken = (principal: Principal): principal is TokenPrincipal =>
   principal.type === 'user' && principal.personalToken !== null;
 
+/**
+ * Checks that the caller may make a credential that goes on when theirs ends. Throws `user_session_required` (403) for a personal access
+ * token: a thief of one could otherwise stay after its end.
+ */
+export function requireLasting({ principal }: Pick<Caller, 'principal'>): void {
+  if (!isByToken(principal)) return;
+  throw new AppError('user_session_required', {
+    detail:
+      'A personal access token cannot make keys, secrets or other credentials, which would outlive it. Sign in, and use the access token of the session.',
+  });
+}
+
 /** The caller as the actor of an audit event. */
 export const actorOf = ({ type, id, ...principal }: Principal) => ({
   actorId: id,

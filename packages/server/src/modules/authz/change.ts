@@ -151,7 +151,8 @@ export type Done<T> = DoneChange<T>;
  * its ids: the caller loses permissions either entirely before or entirely after the change. So does who acts as the caller. Call it
  * before `entitle`. Throws `user_session_required` (403) if a personal access token, and `acting_as` (403) if who acts as the caller, is
  * to change the account of its own person: by the operations of administrators they could otherwise get what they are refused on
- * `/users/me`, such as another address for the mail of a reset.
+ * `/users/me`, such as another address for the mail of a reset. Who acts cannot change their own account either, on which
+ * administrators are refused more than on those of others, such as a new password.
  */
 export async function lockSubjects(
   { tx, caller: { principal } }: Locking,
@@ -175,7 +176,12 @@ export async function lockSubjects(
 
 /** Throws unless the person themselves, signed in, calls, or the accounts are those of others. */
 function requireOthers(principal: PersonPrincipal, changed: readonly string[]): void {
-  if (!changed.some((id) => id.toLowerCase() === principal.id)) return;
+  const ids = new Set(changed.map((id) => id.toLowerCase()));
+  if (principal.actor && ids.has(principal.actor.id))
+    throw new AppError('acting_as', {
+      detail: 'You act as somebody else, and this concerns your own account. End acting as them first.',
+    });
+  if (!ids.has(principal.id)) return;
   if (principal.actor) throw new AppError('acting_as');
   if (isByToken(principal))
     throw new AppError('user_session_required', {

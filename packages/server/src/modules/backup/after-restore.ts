@@ -6,6 +6,7 @@ import type { Logger } from '../../platform/logging/log.ts';
 import { openPrivateKey } from '../../platform/security/signing-keys.ts';
 import type { Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
+import { forgetFeed } from '../feed/store.ts';
 
 export type RestoreChoices = {
   /**
@@ -21,6 +22,8 @@ export type Ended = {
   sessions: number;
   links: number;
   mails: number;
+  /** Accounts that their owners deleted, and may have kept since. */
+  plannedDeletions: number;
   revokedApiKeys: number;
   validApiKeys: number;
   revokedSecrets: number;
@@ -39,7 +42,15 @@ export async function settleRestored(
   // An instance that knows the graph of the lost database, or of this one later than the backup, must read it again.
   await sql`delete from authz_changes`.execute(tx);
   await sql`update authz_version set version = version + 1, stamp = gen_random_uuid()`.execute(tx);
-  const ended = choices.sessions === 'end' ? await endSignIns(tx) : { sessions: 0, links: 0, mails: 0 };
+  // The next seal begins a new log: the database lacks what was sealed after the backup.
+  await sql`update audit_log_head set is_restored = true`.execute(tx);
+  // What the backup still had to deliver may have been delivered since, and no instance of it lives.
+  await sql`truncate deliveries, delivery_attempts, webhook_replays`.execute(tx);
+  await sql`update delivery_targets set holder = null, locked_until = null`.execute(tx);
+  const ended =
+    choices.sessions === 'end'
+      ? { ...(await endSignIns(tx)), plannedDeletions: await putOffDeletions(tx) }
+      : { sessions: 0, links: 0, mails: 0, plannedDeletions: 0 };
   if (choices.sessions !== 'end') await requireKeys(tx, choices.sessions.secretKey);
   const revokedApiKeys = choices.revokeApiKeys ? await revokeApiKeys(tx) : 0;
   const revokedSecrets = choices.revokeApiKeys ? await revokeSecrets(tx) : 0;
@@ -55,6 +66,8 @@ export async function settleRestored(
       api_keys_revoked: choices.revokeApiKeys,
     },
   });
+  // What was changed above is noted as well, so this is last.
+  await forgetFeed(tx);
   return {
     ...ended,
     revokedApiKeys,
@@ -100,6 +113,20 @@ async function endSignIns(tx: Tx): Promise<Pick<Ended, 'sessions' | 'links' | 'm
   await sql`delete from signing_keys`.execute(tx);
   await sql`delete from application_keys`.execute(tx);
   return { sessions: Number(sessions ?? 0), links: Number(links ?? 0), mails: Number(mails ?? 0) };
+}
+
+/** How long an account stays after a restore at least, so that its owner can ask for it: the link that keeps it is gone. */
+const DAYS_BEFORE_REMOVAL = 7;
+
+/**
+ * Puts off the removal of accounts whose owners deleted them: the first clean-up would remove those that are due, also those that
+ * their owners have kept since. Returns how many there are.
+ */
+async function putOffDeletions(tx: Tx): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update users set deletion_due_at = greatest(deletion_due_at, now() + make_interval(days => ${DAYS_BEFORE_REMOVAL}))
+    where deletion_due_at is not null`.execute(tx);
+  return Number(numAffectedRows ?? 0);
 }
 
 async function requireKeys(tx: Tx, secretKey: Buffer): Promise<void> {

@@ -1,5 +1,5 @@
-// Reads from PostgreSQL's catalogue what a database consists of, and builds the statements for its tables. It knows no table
-// by name: a table of a new migration is included by itself.
+// Reads from PostgreSQL's catalogue what a database consists of, and builds the statements for its tables. A table of a new
+// migration is included by itself: it must name only those that are left out.
 import { type ClientBase, escapeIdentifier } from 'pg';
 import { bookkeepingTables } from '../../platform/db/migrate.ts';
 
@@ -15,6 +15,9 @@ export type TableInfo = {
 const ours = `c.relnamespace = current_schema()::regnamespace and not exists (
   select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`;
 
+/** The change feed: in a restored database it begins anew, so that no reader goes on from a lost history. */
+const leftOutTables: readonly string[] = ['feed_log', 'feed_queue', 'feed_state'];
+
 /**
  * Returns the tables, by name. Without those of the migrations, which the schema brings, and without unlogged tables, whose
  * rows PostgreSQL itself drops after a crash.
@@ -28,16 +31,17 @@ export async function readTables(client: ClientBase): Promise<TableInfo[]> {
      from pg_class c
      where ${ours} and c.relkind = 'r' and c.relpersistence = 'p'
        and c.relname <> all($1) order by c.relname`,
-    [bookkeepingTables],
+    [[...bookkeepingTables, ...leftOutTables]],
   );
   return rows;
 }
 
 /** Returns the names of the tables whose rows are not backed up. */
-export async function readUnloggedTables(client: ClientBase): Promise<string[]> {
+export async function readLeftOutTables(client: ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select c.relname::text as name from pg_class c
-     where ${ours} and c.relkind = 'r' and c.relpersistence = 'u' order by c.relname`,
+     where ${ours} and c.relkind = 'r' and (c.relpersistence = 'u' or c.relname = any($1)) order by c.relname`,
+    [leftOutTables],
   );
   return rows.map(({ name }) => name);
 }

@@ -8,9 +8,9 @@ import { onlyRow } from '../../platform/db/sql.ts';
 import {
   copyTarget,
   namesOf,
+  readLeftOutTables,
   readSequences,
   readTables,
-  readUnloggedTables,
   type TableInfo,
   transactionSettings,
 } from './catalog-store.ts';
@@ -95,7 +95,7 @@ async function openSnapshot(
     postgres: about.version,
     created_at: about.now.toISOString(),
     migrations: migrations.map(({ name, checksum }) => ({ name, checksum })),
-    left_out: await readUnloggedTables(client),
+    left_out: await readLeftOutTables(client),
     ...(secretKey === undefined ? {} : { secret_key: secretKey }),
   };
   return { header, tables };

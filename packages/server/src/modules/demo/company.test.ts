@@ -5,6 +5,8 @@ import { allPermissions } from '@castellan/contract/permissions';
 import { canonicalEmail } from '../../platform/security/email.ts';
 import { cleanText } from '../../platform/security/text.ts';
 import { seededNames } from '../seed/service.ts';
+import { valueFromText } from '../user-attributes/service.ts';
+import { attributes } from './attributes.ts';
 import { departments, permissionGroups, permissions, roleGroups, roles, serviceAccounts } from './company.ts';
 import { makeAttack, makePeople, type Plan } from './people.ts';
 import { createRandom } from './random.ts';
@@ -18,6 +20,16 @@ const plan: Plan = {
   limits: { sessions: 3, refreshTokenDays: 7, lockoutAttempts: 5, lockoutMinutes: 15, unverifiedHours: 72 },
 };
 const made = [...makePeople(plan)];
+const newAttribute = {
+  id: '',
+  name: '',
+  max_length: 12,
+  unique: false,
+  searchable: false,
+  self: 'none',
+  required: false,
+  sensitive: false,
+} as const;
 
 test('roles, permissions, groups and departments refer to what exists', () => {
   const known = new Set<string>([...allPermissions, ...permissions.map(({ name }) => name)]);
@@ -57,6 +69,19 @@ test('names and addresses are such as the service accepts, and no address or id 
     made[0]?.person.id ?? '',
     /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
   );
+});
+
+test('people have values of the attributes that the company declares, and no employee number twice', () => {
+  const declared = new Map(attributes.map((one) => [one.name, one]));
+  for (const { person, attributes: values } of made) {
+    assert.equal('employee_number' in values, !person.pending_registration, person.email);
+    for (const [name, value] of Object.entries(values)) {
+      const { type, values: choices } = declared.get(name) ?? assert.fail(name);
+      assert.equal(valueFromText({ ...newAttribute, type, values: choices }, String(value)), value, name);
+    }
+  }
+  const numbers = made.flatMap(({ attributes: { employee_number: number } }) => number ?? []);
+  assert.equal(new Set(numbers).size, numbers.length);
 });
 
 test('nothing happens before an account exists, in the future, or to somebody who cannot sign in', () => {

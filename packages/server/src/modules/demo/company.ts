@@ -366,6 +366,7 @@ export const roles: readonly Role[] = [
       'employees.read',
       'employees.update',
       'employees.onboard',
+      'user_attribute.read',
       'users.read',
       'users.create',
       'users.update',

@@ -1,7 +1,9 @@
 // Makes up the people of the company: their accounts, roles, sign-ins and sessions.
 // It must not read the clock or the database: the same seed and time give the same people.
+import type { AttributeValues } from '@castellan/contract/user-attributes';
 import type { Row } from '../../schema/database.ts';
 import type { KeptColumn, UserColumn } from '../../schema/record-columns.ts';
+import { createAttributes } from './attributes.ts';
 import { departments } from './company.ts';
 import { attacker, createBelongings, type Device } from './devices.ts';
 import { createFactors, type Factors, usedLast } from './factors.ts';
@@ -62,6 +64,7 @@ export type Event = Age & {
 export type Made = {
   person: Person;
   roles: HeldRole[];
+  attributes: AttributeValues;
   sessions: LiveSession[];
   lastLogin: LastLogin | null;
   lock: Lock | null;
@@ -115,9 +118,10 @@ export function* makePeople(plan: Plan): Generator<Made> {
   const nextName = createNames(random, plan.reservedEmails);
   const nextId = createIds(random);
   const factorsOf = createFactors(plan);
+  const attributesOf = createAttributes(plan);
   const share = Math.min(1, MAX_SIGN_INS / (plan.people * USUAL_SIGN_INS));
   for (let index = 0; index < plan.people; index += 1)
-    yield makePerson({ plan, random, nextId, factorsOf, share }, nextName(), index);
+    yield makePerson({ plan, random, nextId, factorsOf, attributesOf, share }, nextName(), index);
 }
 
 type Context = {
@@ -125,6 +129,7 @@ type Context = {
   random: Random;
   nextId: () => string;
   factorsOf: ReturnType<typeof createFactors>;
+  attributesOf: ReturnType<typeof createAttributes>;
   share: number;
 };
 
@@ -177,6 +182,7 @@ function makePerson(context: Context, named: Named, index: number): Made {
   return {
     person,
     roles: rolesOf(random, person, index),
+    attributes: context.attributesOf(person, index),
     sessions: activity.sessions,
     lastLogin: activity.lastLogin,
     lock: isLocked ? { email: person.email, age_s: lockAge } : null,

@@ -1,5 +1,6 @@
 // Fills the database of a new service with a made-up company, to try the service out. For the command line only.
 // It must never touch a database that anything but the start has written to, except for superusers.
+import type { AttributeValues } from '@castellan/contract/user-attributes';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { newRecoveryCode } from '../../platform/security/factors/recovery-codes.ts';
 import type { PasswordHasher } from '../../platform/security/password-hasher.ts';
@@ -10,7 +11,9 @@ import { insertPast } from '../audit/service.ts';
 import type { TotpVault } from '../factors/service.ts';
 import { hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
 import { seededNames } from '../seed/service.ts';
+import { keyOf } from '../user-attributes/service.ts';
 import { renewUserMarks } from '../users/lists/page-marks.ts';
+import { attributes } from './attributes.ts';
 import { guardedRole, permissionGroups, permissions, roleGroups, roles, serviceAccounts } from './company.ts';
 import { announceRequirement, type FactorSecrets, insertFactors } from './factors-store.ts';
 import { type Event, type Made, makeAttack, makePeople, type Plan } from './people.ts';
@@ -18,6 +21,8 @@ import { createRandom } from './random.ts';
 import {
   analyzeFilled,
   countRecords,
+  insertAttributes,
+  insertAttributeValues,
   insertLastLogins,
   insertLocks,
   insertPeople,
@@ -29,6 +34,7 @@ import {
   insertSessions,
   lockForFilling,
   readStart,
+  type WrittenValue,
 } from './store.ts';
 
 /** `db` must not have a statement timeout: with a million people, a statement may wait for the disk. */
@@ -190,6 +196,7 @@ async function insertCompany(tx: Tx, { seed, creatorId }: Pick<Plan, 'seed' | 'c
     'service_account',
     accounts.flatMap(({ id, roles: held }) => held.map((role) => ({ id, role }))),
   );
+  await insertAttributes(tx, withIds(attributes), creatorId);
 }
 
 async function insertBatch(
@@ -212,6 +219,10 @@ async function insertBatch(
     'user',
     batch.flatMap((one) => one.roles),
   );
+  await insertAttributeValues(
+    tx,
+    batch.flatMap(({ person, attributes: values }) => writtenValues(person.id, values)),
+  );
   await insertFactors(
     tx,
     batch.flatMap(({ factors }) => factors ?? []),
@@ -231,6 +242,15 @@ async function insertBatch(
     options,
   );
 }
+
+const writtenValues = (user_id: string, values: AttributeValues): WrittenValue[] =>
+  attributes.flatMap((attribute) => {
+    const { name } = attribute;
+    const value = values[name];
+    return value === undefined
+      ? []
+      : [{ user_id, name, value, key: keyOf(attribute, value).toString('hex') }];
+  });
 
 /** Writes the events in batches, each with the oldest first. Returns their number. */
 async function insertEvents(tx: Tx, plan: Plan): Promise<number> {

@@ -3,6 +3,7 @@
 // It must not change or delete a record.
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../schema/database.ts';
+import type { Attribute } from './attributes.ts';
 import type { Role, RoleGroup, ServiceAccount } from './company.ts';
 import { INVITATION_HOURS, type LastLogin, type LiveSession, type Lock, type Person } from './people.ts';
 
@@ -15,7 +16,10 @@ export type Seeded = {
 
 /** Number of records that neither the seed created nor a superuser is, by what they are. */
 export type Found = Readonly<
-  Record<'user' | 'role' | 'role group' | 'permission' | 'permission group' | 'service account', number>
+  Record<
+    'user' | 'role' | 'role group' | 'permission' | 'permission group' | 'service account' | 'user attribute',
+    number
+  >
 >;
 
 export async function countRecords(db: Db, seeded: Seeded): Promise<Found> {
@@ -26,7 +30,8 @@ export async function countRecords(db: Db, seeded: Seeded): Promise<Found> {
       (select count(*) from permissions where not is_builtin)::integer as "permission",
       (select count(*) from permission_groups where name <> all(${seeded.permissionGroups}::text[]))::integer
         as "permission group",
-      (select count(*) from service_accounts)::integer as "service account"`.execute(db);
+      (select count(*) from service_accounts)::integer as "service account",
+      (select count(*) from user_attributes)::integer as "user attribute"`.execute(db);
   const [row] = rows;
   if (!row) throw new Error('the records were not counted');
   return row;
@@ -173,6 +178,28 @@ export async function insertPeople(
   );
 }
 
+export async function insertAttributes(
+  tx: Tx,
+  attributes: readonly WithId<Attribute>[],
+  creatorId: string | null,
+): Promise<void> {
+  await tx
+    .insertInto('user_attributes')
+    .values(attributes.map((attribute) => ({ ...attribute, created_by_id: creatorId })))
+    .execute();
+}
+
+/** A value of an attribute; `key`: what equal values share, in hexadecimal digits. */
+export type WrittenValue = { user_id: string; name: string; value: unknown; key: string };
+
+export async function insertAttributeValues(tx: Tx, values: readonly WrittenValue[]): Promise<void> {
+  await sql`
+    insert into user_attribute_values (user_id, attribute_id, value, key, is_unique)
+    select made.user_id, a.id, made.value, decode(made.key, 'hex'), a."unique"
+    from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as made (user_id uuid, name text, value jsonb, key text)
+    join user_attributes a on a.name = made.name`.execute(tx);
+}
+
 /** Inserts sessions without tokens: they are shown, and nobody can use them. Factors come first: they need a proof. */
 export async function insertSessions(tx: Tx, sessions: readonly LiveSession[]): Promise<void> {
   await sql`
@@ -206,5 +233,5 @@ export async function insertLocks(
 /** Collects the statistics that the planner needs after so many rows. */
 export async function analyzeFilled(db: Db): Promise<void> {
   await sql`analyze users, user_roles, sessions, last_logins, login_attempts, totp_factors, passkeys,
-    recovery_codes, user_marks, audit_logs`.execute(db);
+    recovery_codes, user_marks, user_attribute_values, audit_logs`.execute(db);
 }

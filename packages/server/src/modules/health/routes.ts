@@ -8,7 +8,7 @@ import {
   APPLICATION_KEY_SET_MAX_AGE_SECONDS,
   KEY_SET_MAX_AGE_SECONDS,
   type KeyRing,
-} from '../sessions/key-ring.ts';
+} from '../sessions/keys/ring.ts';
 
 type HealthDeps = {
   pool: Pool;

@@ -18,10 +18,13 @@ export async function useLogoutToken(
 /** Whom a token names: a session at the provider, one of its subjects, or both. */
 export type Named = { providerId: string; issuer: string; sub: string | null; sid: string | null };
 
-/** SQL condition on an identity `i` and a session or a pending sign-in `s` that began with it. */
+/**
+ * SQL condition on an identity `i` and a session or a pending sign-in `s` that began with it. A session of which the provider did not
+ * say which it is there counts if the token names its subject: otherwise it would outlive the sign-out.
+ */
 const isNamed = ({ providerId, issuer, sub, sid }: Named) => sql`
   i.provider_id = ${providerId} and i.issuer = ${issuer} and ${sub === null ? sql`true` : sql`i.subject = ${sub}`}
-  and ${sid === null ? sql`true` : sql`s.provider_sid = ${sid}`}`;
+  and ${sid === null ? sql`true` : sql`(s.provider_sid = ${sid}${sub === null ? sql`` : sql` or s.provider_sid is null`})`}`;
 
 /** Returns the ids of the users who have a session that the token names, or wait for a second factor after such a sign-in. */
 export async function findNamedUsers(tx: Tx, named: Named): Promise<string[]> {

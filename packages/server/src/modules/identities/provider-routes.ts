@@ -60,7 +60,7 @@ function backchannelRoute(app: App, deps: BackchannelDeps): void {
     schema: {
       summary: 'End sessions that have ended at their provider',
       description:
-        'OpenID Connect Back-Channel Logout 1.0, for identity providers. A token with `sid` ends the sessions that began in that session there, one without it all sessions that began with that `sub`. Each token counts once.',
+        'OpenID Connect Back-Channel Logout 1.0, for identity providers. A token with `sid` ends the sessions that began in that session there, and with `sub` also those of that `sub` of which the provider told no `sid`. One without `sid` ends all sessions that began with that `sub`. Each token counts once.',
       params: ProviderSlugParams,
       body: BackchannelLogoutRequest,
       response: { 200: NoContent },

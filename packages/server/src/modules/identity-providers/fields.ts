@@ -201,7 +201,7 @@ function cleanParameters(given: Readonly<Record<string, string>>): Record<string
     const field = `extra_parameters.${name}`;
     const lower = name.toLowerCase();
     if (!/^[A-Za-z0-9_.-]{1,50}$/.test(name))
-      throw refusal('extra_parameters', 'invalid_name', 'must have names of letters, digits, _, . and -');
+      throw refusal('extra_parameters', 'unsafe_name', 'must have names of letters, digits, _, . and -');
     if (ownParameters.has(lower) || lower.startsWith('code_challenge'))
       throw refusal(field, 'reserved', 'is a parameter that Castellan sets itself; remove it');
     if (!/^[\x20-\x7e]*$/.test(value))

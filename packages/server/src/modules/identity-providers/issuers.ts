@@ -61,8 +61,7 @@ function requireIssuer(text: string, publicUrl: string): void {
   if (authority.includes('@'))
     throw refusal('issuer', 'user_info', 'must not contain a user name or a password');
   const url = scheme !== undefined && URL.canParse(text) ? new URL(text) : undefined;
-  if (!url)
-    throw refusal('issuer', 'invalid_address', 'must be a whole address, such as https://id.example.com');
+  if (!url) throw refusal('issuer', 'invalid_url', 'must be a whole address, such as https://id.example.com');
   if (url.pathname !== (path === '' ? '/' : path))
     throw refusal(
       'issuer',
@@ -92,7 +91,7 @@ function tenantIn(issuer: string): string | null {
   if (UUID.test(tenant) && tenant === tenant.toLowerCase()) return tenant;
   throw refusal(
     'issuer',
-    'invalid_address',
+    'invalid_url',
     'must be https://login.microsoftonline.com/{tenant}/v2.0, with the id of a tenant in lower case, organizations or common',
   );
 }

@@ -22,7 +22,7 @@ import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Entitled, lockSubjects, type Run } from '../authz/change.ts';
 import { sameAccess } from '../authz/impact/impact.ts';
 import { endSignIns } from './ends.ts';
-import { hasIdentities } from './ends-store.ts';
+import { deleteUnfinished, hasIdentities } from './ends-store.ts';
 import { changedFields, defaultsOf, type ProviderFields } from './fields.ts';
 import { previewEnds } from './preview.ts';
 import {
@@ -238,6 +238,8 @@ const updating =
       await requireUnclaimed(entitled, id, after);
     const ended =
       endsSessions && !isRehearsed ? await endSignIns(entitled, id, { disconnect: isMoved }) : undefined;
+    if (!isRehearsed && !isDeepStrictEqual(judgedBy(after), judgedBy(before)))
+      await deleteUnfinished(entitled, id);
     if (!isDeepStrictEqual([after.role_ids, after.role_mapping], [before.role_ids, before.role_mapping]))
       await requireRoles(entitled, after);
     if (isUnchanged && ended?.sessions === 0) return entitled.unchanged(provider);
@@ -255,6 +257,15 @@ const updating =
     });
     return entitled.done(await readProvider(locking.tx, id), sameAccess, entry);
   };
+
+/** What an answer of the provider is judged by when it comes. What else decides is read again when a person goes on. */
+const judgedBy = ({ client_id, tenants, domains, acr_mapping, role_mapping }: ProviderFields) => [
+  client_id,
+  tenants,
+  domains,
+  acr_mapping,
+  role_mapping,
+];
 
 /** Whether a body switches the provider off, or leaves it off, and changes nothing else: that needs no superuser. */
 function isSwitchingOff(provider: ProviderRow, body: UpdateIdentityProviderBody): boolean {

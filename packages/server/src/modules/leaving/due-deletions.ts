@@ -35,8 +35,8 @@ const removeDue = ({ db, auditLog }: Audited, id: string): Promise<boolean> =>
     if (!(await lockDue(tx, id))) return false;
     const { user_id, role_ids, authz_stamp, version, has_password, created_at, updated_at, ...before } =
       await readRecord(tx, id);
+    if (isAuthor) await lockGrantsCreatedBy(tx, id, role_ids);
     await removeAllRoles(tx, [id]);
-    if (isAuthor) await lockGrantsCreatedBy(tx, id);
     await deleteUnattended(tx, id);
     await recordChange(tx, auditLog, null, {
       action: 'user_deleted',

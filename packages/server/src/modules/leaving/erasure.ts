@@ -3,7 +3,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
-import { ERASED } from '@castellan/contract/audit-members';
+import { ERASED } from '@castellan/contract/personal-members';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
@@ -90,7 +90,7 @@ const erasing =
     const assignee: Assignee = { type: 'user', id, role_ids: user.role_ids };
     await requireTakeover(entitled, user, assignee);
     await requireVersion(caller.ifMatch, user.version, () => toUser(user, caller.graph));
-    if (isAuthor) await lockGrantsCreatedBy(tx, id);
+    if (isAuthor) await lockGrantsCreatedBy(tx, id, user.role_ids);
     const roles = await lockRoles(tx, user.role_ids);
     const plan = planRoles({ assignee, roles: { replace: [] }, at: (field) => field });
     await requireMayTake(entitled, { assignments: takenBy([plan]) });

@@ -63,7 +63,6 @@ export function leavingRoutes(app: App, deps: LeavingDeps): void {
         'step_up_required',
         'wrong_current_password',
         'account_locked',
-        'conflict',
         'last_superuser',
         'overloaded',
       ],
@@ -71,7 +70,7 @@ export function leavingRoutes(app: App, deps: LeavingDeps): void {
     schema: {
       summary: 'Delete your account',
       description:
-        'Where `SELF_DELETION_DAYS` allows it. Ends every session and all access at once, and mails a link that undoes it until the account is removed. The last active superuser stays (409).',
+        'Where `SELF_DELETION_DAYS` allows it. Ends every session and all access at once, and mails a link that undoes it until the account is removed. After a change of the email address, the account stays at least until its former owner can no longer undo that. The last active superuser stays (409).',
       body: DeleteMeBody,
       response: { 202: DeletionPlannedEnvelope },
     },
@@ -103,6 +102,7 @@ export function erasureRoute(app: App, deps: ErasureDeps): void {
         'user_not_found',
         'self_delete',
         'superuser_required',
+        'acting_as',
         'privilege_escalation',
         'step_up_required',
         'precondition_failed',

@@ -9,23 +9,23 @@ import type { Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
 import type { LoginDeps } from '../auth/login.ts';
 import type { AccountMail } from '../auth/mails.ts';
-import { lifetimeMinutes } from '../auth/one-time-tokens.ts';
+import { endLinksButUndo, lifetimeMinutes } from '../auth/one-time-tokens.ts';
 import { requireCurrentPassword } from '../auth/password-change.ts';
 import type { UserCaller } from '../authz/caller.ts';
 import { type FreshnessDeps, hasFactor, requireFresh } from '../factors/service.ts';
 import { findPasswordHolder, lockEpoch, type PasswordHolder } from '../passwords/service.ts';
 import { endSessionsOfUsers, lockLiveSession } from '../sessions/service.ts';
 import { requireSuperuserWithout } from '../users/protection.ts';
-import { endLinksOf, readRecord } from '../users/service.ts';
-import { canUndoAddress, planDeletion } from './store.ts';
+import { readRecord } from '../users/service.ts';
+import { planDeletion } from './store.ts';
 
 export type SelfDeletionDeps = LoginDeps &
   FreshnessDeps & { accountMail: AccountMail; settings: { selfDeletionDays: number | null } };
 
 /**
  * Deactivates the caller's account, which ends everything that an administrator's deactivation ends. Returns when the account is due.
- * Throws, in this order, `self_deletion_off` or `step_up_required` (403), `validation_failed` (422), `wrong_current_password` (400) or
- * `account_locked` (422), and `conflict` (a new address) or `last_superuser` (409).
+ * Throws, in this order, `self_deletion_off` or `step_up_required` (403), `invalid_input` (400, no password), `wrong_current_password` (400) or
+ * `account_locked` (422), and `last_superuser` (409).
  */
 export async function deleteOwnAccount(
   deps: SelfDeletionDeps,
@@ -68,7 +68,7 @@ export function requireDays({ settings }: { settings: { selfDeletionDays: number
 
 function requireGiven(password: string | undefined): string {
   if (password !== undefined) return password;
-  throw new AppError('validation_failed', {
+  throw new AppError('invalid_input', {
     detail: 'current_password must be sent, because the account has a password.',
     errors: [{ field: 'current_password', code: 'required', message: 'is required' }],
   });
@@ -88,9 +88,6 @@ async function requireProof(
     await requireFresh(db, deps, principal);
 }
 
-/** As long as the link that undoes a change of the address works. */
-const UNDO_ADDRESS_DAYS = lifetimeMinutes.revert_email / 1_440;
-
 async function plan(
   tx: Tx,
   { accountMail, auditLog }: SelfDeletionDeps,
@@ -98,14 +95,10 @@ async function plan(
   days: number,
 ): Promise<Date> {
   const before = await readRecord(tx, id);
-  // Otherwise a hijacker could change the address and then remove the account with the link that undoes the change.
-  if (await canUndoAddress(tx, id, UNDO_ADDRESS_DAYS))
-    throw new AppError('conflict', {
-      detail: `The email address was changed in the last ${UNDO_ADDRESS_DAYS} days, which its former owner can still undo. Delete the account later.`,
-    });
-  const due = await planDeletion(tx, id, days);
+  // A hijacker could otherwise change the address and then remove the account with the link that undoes the change.
+  const due = await planDeletion(tx, id, { days, undoMinutes: lifetimeMinutes.revert_email });
   await requireSuperuserWithout(tx, before);
-  await endLinksOf(tx, id);
+  await endLinksButUndo(tx, id);
   const ended = await endSessionsOfUsers(tx, [id], 'deactivated');
   await accountMail.enqueue(tx, 'deletion_planned', {
     email: before.email,

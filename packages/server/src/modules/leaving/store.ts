@@ -5,33 +5,25 @@ import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 
 /**
- * Deactivates a user whose row is locked, until the clean-up removes the account or its owner undoes this. Ends the mailed links.
- * Returns when the account is due.
+ * Deactivates a user whose row is locked, until the clean-up removes the account or its owner undoes this. Returns when the account is
+ * due: in so many days, and not before the former owner of its address can no longer undo a change of it, which takes `undoMinutes`.
  */
-export async function planDeletion(tx: Tx, id: string, days: number): Promise<Date> {
+export async function planDeletion(
+  tx: Tx,
+  id: string,
+  { days, undoMinutes }: { days: number; undoMinutes: number },
+): Promise<Date> {
+  // A link may have been mailed later than the change was made, or be waiting to be mailed.
   const planned = await sql<{ due: Date | null }>`
-    update users set is_active = false, deletion_due_at = now() + make_interval(days => ${days}), updated_at = now()
+    update users set is_active = false, updated_at = now(), deletion_due_at = greatest(
+      now() + make_interval(days => ${days}),
+      (select max(confirmed_at) + make_interval(mins => ${undoMinutes}) from email_changes where user_id = ${id}),
+      (select max(expires_at) from one_time_tokens
+       where user_id = ${id} and purpose = 'revert_email' and used_at is null))
     where id = ${id} returning deletion_due_at as due`.execute(tx);
   const { due } = onlyRow(planned);
   if (!due) throw new Error('the database keeps no plan for an account that is not active');
   return due;
-}
-
-/** Whether the former address can still undo a change of this account's address. */
-export async function canUndoAddress(tx: Tx, id: string, days: number): Promise<boolean> {
-  const { rows } = await sql`
-    select from email_changes where user_id = ${id} and confirmed_at > now() - make_interval(days => ${days})`.execute(
-    tx,
-  );
-  return rows.length > 0;
-}
-
-/** Reactivates a user whose row is locked. */
-export async function endPlan(tx: Tx, id: string): Promise<void> {
-  await sql`
-    update users set is_active = true, deletion_due_at = null, updated_at = now() where id = ${id}`.execute(
-    tx,
-  );
 }
 
 /** Returns up to `limit` users whose accounts are due, those that have been due for longest first. */

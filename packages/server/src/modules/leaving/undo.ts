@@ -5,9 +5,8 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import type { Gate } from '../../platform/limits/gate.ts';
 import { type Audited, recordBounded, recordChange } from '../audit/service.ts';
-import { consumeOneTimeToken, turnKeyOf } from '../auth/one-time-tokens.ts';
-import { endLinksOf } from '../users/service.ts';
-import { endPlan } from './store.ts';
+import { consumeOneTimeToken, endLinksButUndo, turnKeyOf } from '../auth/one-time-tokens.ts';
+import { endOwnDeletion } from '../users/service.ts';
 
 export type UndoDeps = Audited & { attemptGate: Gate };
 
@@ -18,8 +17,8 @@ export async function undoDeletion(deps: UndoDeps, client: Client, token: string
       const consumed = await consumeOneTimeToken(tx, 'undo_deletion', token);
       if (!consumed) return false;
       const { user_id: id, email } = consumed;
-      await endPlan(tx, id);
-      await endLinksOf(tx, id);
+      await endOwnDeletion(tx, id);
+      await endLinksButUndo(tx, id);
       await recordChange(tx, deps.auditLog, client, {
         action: 'self_deletion_undone',
         actorId: id,

@@ -5,7 +5,6 @@ import { OAuthError } from '@castellan/contract/oauth';
 import type { FastifyRequest } from 'fastify';
 import type { AppError } from '../../platform/errors.ts';
 import type { ErrorShape } from '../../platform/http/error-shape.ts';
-import { FORM_TYPE } from '../../platform/http/plugins/form-parsing.ts';
 import { keyChallenge } from '../proofs/service.ts';
 
 /** Codes that are sent as they are. The standards have none for a rate limit. */
@@ -42,11 +41,8 @@ const codeOf = (code: ErrorCode): ErrorCode =>
 const allowedIn = (text: string): string => text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
 
 /** Why credentials were refused is not told: only an error that was thrown with the code itself keeps its text. */
-function descriptionOf(code: ErrorCode, error: AppError): string {
-  if (code !== 'invalid_request') return error.code === code ? error.message : defaultDetailOf(code);
-  const isType = error.code === 'unsupported_media_type' && error.extras.detail === undefined;
-  return isType ? `Send the body as Content-Type: ${FORM_TYPE}.` : error.message;
-}
+const descriptionOf = (code: ErrorCode, error: AppError): string =>
+  code === 'invalid_request' || error.code === code ? error.message : defaultDetailOf(code);
 
 /**
  * The challenge names the scheme that the client used, or Basic if it used none. The refusal of an application has its own, if it

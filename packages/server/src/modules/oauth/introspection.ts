@@ -3,7 +3,13 @@
 import type { Introspection } from '@castellan/contract/oauth';
 import { looksLikeApiKey, looksLikePersonalToken } from '../../platform/security/api-key.ts';
 import { shownEmail } from '../../platform/security/email.ts';
-import { OWN_CLIENT_ID, peekClaims, readListed, tokenHashText } from '../../platform/security/jwt.ts';
+import {
+  keyIdOfListed,
+  OWN_CLIENT_ID,
+  peekClaims,
+  readListed,
+  tokenHashText,
+} from '../../platform/security/jwt.ts';
 import type { ApiKeys, KeyRow, PersonalTokenRow, PersonalTokens } from '../api-keys/service.ts';
 import {
   type Caller,
@@ -18,6 +24,7 @@ import type { AccessLimit } from '../authz/guard/access-limit.ts';
 import { pendingOf } from '../authz/requirement.ts';
 import type { Policy } from '../authz/requirements/account.ts';
 import { type Proved, provedBy, toldNeed, unmetBy } from '../authz/requirements/call.ts';
+import { endOfProof, nextRequirement, secondsUntil } from '../authz/requirements/next-change.ts';
 import { everywhere } from '../authz/scope.ts';
 import {
   type ApplicationTokenDeps,
@@ -35,12 +42,16 @@ export type IntrospectionDeps = ApplicationTokenDeps & {
   accessLimit: AccessLimit | null;
 };
 
-/** `proved`: by the user of the token; null for a service account, which has nothing to prove. */
+/**
+ * `proved`: by the user of the token; null for a service account, which has nothing to prove. `ends`: when the token ends at the
+ * latest, in milliseconds since 1970; null if it must not be kept, because the feed does not tell all that may end it.
+ */
 type Live = {
   facts: Omit<Introspection, 'active'>;
   subject: Subject;
   authz_stamp: string;
   proved: Proved | null;
+  ends: number | null;
 };
 
 /**
@@ -51,8 +62,10 @@ export async function introspect(
   deps: IntrospectionDeps,
   { client, principal, policy }: Pick<Caller, 'client' | 'principal' | 'policy'>,
   token: string,
-  options: { withPermissions: boolean; withAttributes: boolean },
+  options: { withPermissions: boolean; withAttributes: boolean; withLive: boolean },
 ): Promise<Introspection> {
+  const { clock } = deps;
+  const askedAt = clock.now();
   if (looksLikeApplicationToken(token)) {
     const told = await introspectApplicationToken(deps, token, null, options);
     if (told.active) await deps.accessLimit?.count(client, principal);
@@ -70,6 +83,33 @@ export async function introspect(
       ? await findClaimValues(deps.db, sub)
       : {}),
     ...(options.withPermissions ? await permissionsIn(deps, live) : {}),
+    ...(options.withLive ? await keepingIn(deps, live, { policy, token, askedAt }) : {}),
+  };
+}
+
+/**
+ * Returns what a caller needs to keep the answer. Times count from before anything was read, so that nothing is missed that took
+ * effect in the meantime.
+ */
+async function keepingIn(
+  { graphSource }: IntrospectionDeps,
+  { subject, authz_stamp, proved, ends }: Live,
+  { policy, token, askedAt: now }: { policy: Policy; token: string; askedAt: number },
+) {
+  if (ends === null) return {};
+  const graph = await graphSource.at(authz_stamp);
+  const times = [ends];
+  if (proved) times.push(nextRequirement({ graph, policy, now }, subject));
+  if (proved && graph.permissions.hasNeeds)
+    for (const name of permissionsOf(graph, everywhere(subject))) {
+      const id = graph.permissions.idOf(name);
+      if (id !== undefined) times.push(endOfProof(proved, graph.permissions.needOf(id), now));
+    }
+  const kid = keyIdOfListed(token);
+  return {
+    fresh_for: secondsUntil(times, now),
+    role_ids: subject.role_ids.toSorted(),
+    ...(kid === undefined ? {} : { kid }),
   };
 }
 
@@ -123,12 +163,15 @@ async function findUserToken(
   const row = await deps.tokenLookup(userId, tokenHashText(token));
   const principal = row && userPrincipal(row);
   if (!principal || (await isRestricted(deps, policy, principal))) return undefined;
-  const { email, subject, session } = principal;
+  const { email, subject, session, actor } = principal;
+  const claims = claimsIn(token);
   return {
-    facts: { ...claimsIn(token), username: shownEmail(email), token_type: 'Bearer' },
+    facts: { ...claims, username: shownEmail(email), token_type: 'Bearer' },
     subject,
     authz_stamp: principal.record.authz_stamp,
     proved: session.context,
+    // The answer does not name the session of the actor, by which it may end.
+    ends: actor ? null : Math.min(claims.exp * 1_000, row.session_expires_at.getTime()),
   };
 }
 
@@ -164,6 +207,7 @@ async function factsOfPersonalToken(
     subject: principal.subject,
     authz_stamp: row.authz_stamp,
     proved: provedBy(principal),
+    ends: row.token_expires_at.getTime(),
   };
 }
 
@@ -181,13 +225,15 @@ async function findClientToken(
   const row = await deps.apiKeys.byToken(accountId, token);
   if (!row) return undefined;
   const { name, subject } = servicePrincipal(row);
-  const { exp, ...claims } = claimsIn(token);
+  const { exp: ofToken, ...claims } = claimsIn(token);
+  // A key that has been rotated since may end before the token says.
+  const exp = Math.min(ofToken, endOf(row) ?? ofToken);
   return {
-    // A key that has been rotated since may end before the token says.
-    facts: { ...claims, username: name, token_type: 'Bearer', exp: Math.min(exp, endOf(row) ?? exp) },
+    facts: { ...claims, username: name, token_type: 'Bearer', exp },
     subject,
     authz_stamp: row.authz_stamp,
     proved: null,
+    ends: exp * 1_000,
   };
 }
 
@@ -207,6 +253,7 @@ function factsOfKey(deps: IntrospectionDeps, key: KeyRow): Live {
     subject,
     authz_stamp: key.authz_stamp,
     proved: null,
+    ends: end === undefined ? Number.POSITIVE_INFINITY : end * 1_000,
   };
 }
 

@@ -284,6 +284,7 @@ function introspectionRoute(app: App, deps: OAuthDeps): void {
       const options = {
         withPermissions: included.includes('permissions'),
         withAttributes: included.includes('attributes'),
+        withLive: included.includes('live'),
       };
       if (!presentsApplication(request)) return introspect(deps, callerOf(request), token, options);
       return introspectApplicationToken(deps, token, await applicationOf(deps, request, reply), options);

@@ -12,7 +12,7 @@ import { type ClientClaims, tokenHash } from '../../platform/security/jwt.ts';
 import type { Db } from '../../schema/database.ts';
 import type { ApiKeys, KeyRow } from '../api-keys/service.ts';
 import { type AuditLog, recordBounded, recordEvent } from '../audit/service.ts';
-import type { KeyRing } from '../sessions/key-ring.ts';
+import type { KeyRing } from '../sessions/keys/ring.ts';
 import { accessAudience } from '../sessions/tokens.ts';
 import { insertClientToken } from './store.ts';
 

@@ -2,11 +2,20 @@
 // It must not use the network or a real collection: the files are made here.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { appendFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { temporaryFolder } from '@castellan/embedded-postgres/testing';
 import type { Logger } from '../../platform/logging/log.ts';
 import { type BreachFile, createBreachFile } from './breach-file.ts';
@@ -75,6 +84,36 @@ test('every line of a file is found, and no neighbour of one', async (t) => {
   const { file } = openedLater(t, textOf(hashes));
   await assertKnows(file, 4_000);
   assert.deepEqual(file.stats(), { isCurrent: true, found: 4_000, absent: 4_000, failed: 0 });
+});
+
+/** Returns what this process has open at the path; a file that has no name any more ends in ` (deleted)`. */
+const openAt = (path: string): string[] =>
+  readdirSync('/proc/self/fd').flatMap((handle) => {
+    try {
+      const target = readlinkSync(join('/proc/self/fd', handle));
+      return target.startsWith(path) ? [target] : [];
+    } catch {
+      return [];
+    }
+  });
+
+test('a close leaves no handle open, also while another file is opened', async (t) => {
+  if (!existsSync('/proc/self/fd')) return t.skip('counts handles in /proc, which only Linux has');
+  const text = textOf(hashesOf(60_000));
+  const { path, file } = openedLater(t, text, 1);
+  const opening = file.open();
+  await file.close();
+  await opening;
+  assert.deepEqual(openAt(path), [], 'closed while it was opened for the first time');
+
+  const { path: replaced, file: other } = openedLater(t, text, 1);
+  await other.open();
+  writeFileSync(`${replaced}.new`, text);
+  renameSync(`${replaced}.new`, replaced);
+  // It is being checked from then on, which takes longer than a turn.
+  while (!openAt(replaced).includes(replaced)) await nextTurn();
+  await other.close();
+  assert.deepEqual(openAt(replaced), [], 'closed while another one was opened');
 });
 
 test('a file without a line end at its end has its last line', async (t) => {

@@ -66,23 +66,22 @@ export function createBreachFile(
   };
 
   function opened(): Promise<Opened> {
-    opening ??= openAndCheck(path).then(
-      (file) => {
-        timer = setInterval(() => void lookAgain(), lookAgainMs).unref();
-        current = file;
-        return file;
-      },
-      (error: unknown) => {
-        throw new SettingsError([`PASSWORD_BREACH_FILE (${resolve(path)}) ${explain(error)}`]);
-      },
-    );
+    opening ??= openNamed(path).then((file) => {
+      timer = setInterval(lookAgain, lookAgainMs).unref();
+      current = file;
+      return file;
+    });
     return opening;
   }
 
-  let isLooking = false;
-  async function lookAgain(): Promise<void> {
-    if (isLooking) return;
-    isLooking = true;
+  let looking: Promise<void> | undefined;
+  const lookAgain = (): void => {
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+  };
+
+  async function look(): Promise<void> {
     let about = 'gone';
     try {
       about = identityOf(await stat(path));
@@ -99,8 +98,6 @@ export function createBreachFile(
         about,
         `PASSWORD_BREACH_FILE ${explain(error)}. The file that was opened before stays in use until this process ends.`,
       );
-    } finally {
-      isLooking = false;
     }
   }
 
@@ -136,12 +133,26 @@ export function createBreachFile(
     stats: () => ({ isCurrent: current !== undefined && warned === undefined, ...counts }),
 
     async close() {
+      // What is being opened at this moment is closed, too.
+      await opening?.catch(() => {});
       clearInterval(timer);
+      await looking;
       const file = current;
       current = undefined;
       if (file) await retire(file);
     },
   };
+}
+
+/** Opens and checks the file, and closes it again. Throws a SettingsError that says what to do. */
+export const checkBreachFile = async (path: string): Promise<void> => (await openNamed(path)).handle.close();
+
+async function openNamed(path: string): Promise<Opened> {
+  try {
+    return await openAndCheck(path);
+  } catch (error) {
+    throw new SettingsError([`PASSWORD_BREACH_FILE (${resolve(path)}) ${explain(error)}`]);
+  }
 }
 
 /** Closes the file once nobody reads it. */

@@ -110,7 +110,13 @@ function userTokenRoutes(app: App, deps: PersonalTokenDeps): void {
     url: '/:user_id/tokens/:token_id',
     config: {
       access: 'session.revoke',
-      errors: ['user_not_found', 'personal_token_not_found', 'superuser_required', 'privilege_escalation'],
+      errors: [
+        'user_not_found',
+        'personal_token_not_found',
+        'superuser_required',
+        'acting_as',
+        'privilege_escalation',
+      ],
     },
     schema: {
       summary: 'End a personal access token of a user',

@@ -37,6 +37,7 @@ export type FailureKind =
   | 'unavailable'
   | 'unacceptable'
   | 'not_allowed'
+  | 'invitation'
   | 'limited'
   | 'taken'
   | 'session';
@@ -60,6 +61,10 @@ export const pendingPage = (settings: Settings, { next, interaction }: Onward): 
 
 export const connectedPage = (settings: Settings): string =>
   page(settings, { result: 'connected', next: accountPath(settings) });
+
+/** The page on which a person answers a device. */
+export const devicePath = ({ basePath }: Settings, interaction: string): string =>
+  `${basePath}/device?interaction=${interaction}`;
 
 export const accountPath = ({ basePath }: Settings): string => `${basePath}/account`;
 

@@ -71,6 +71,7 @@ const counted: Readonly<Record<FailureKind, SignInResult>> = {
   unavailable: 'unavailable',
   unacceptable: 'unacceptable',
   not_allowed: 'refused',
+  invitation: 'refused',
   limited: 'limited',
   taken: 'refused',
   session: 'refused',
@@ -143,10 +144,12 @@ async function conclude(
   const read = await askProvider(deps, provider, callback, { state, consumed, begun });
   if (read instanceof UpstreamError)
     return fail(deps, callback, { kind: read.kind, reason: read.kind, code: read.code, onward });
-  // The record may have changed while the provider was asked.
+  // While the provider was asked, the record may have come to judge its answer otherwise.
   const current = await findProviderById(deps.db, provider.id);
-  const proven = current?.is_active ? provenBy(current, read, deps.clock.now()) : null;
-  if (!current || !proven) return fail(deps, callback, { kind: 'unacceptable', reason: 'identity', onward });
+  if (!current?.is_active || current.version !== provider.version)
+    return fail(deps, callback, { kind: 'unavailable', reason: 'provider_inactive', onward });
+  const proven = provenBy(current, read, deps.clock.now());
+  if (!proven) return fail(deps, callback, { kind: 'unacceptable', reason: 'identity', onward });
   const outcome = await decideArrival(
     deps,
     {
@@ -165,6 +168,7 @@ async function conclude(
 const refusedAs: Readonly<Record<Refusal, FailureKind>> = {
   inactive: 'not_allowed',
   unverified: 'not_allowed',
+  invitation_ended: 'invitation',
   superuser: 'not_allowed',
   provider_inactive: 'unavailable',
   registration_limit: 'limited',
@@ -173,7 +177,10 @@ const refusedAs: Readonly<Record<Refusal, FailureKind>> = {
   code_used: 'expired',
 };
 
-/** Returns where the browser goes by a decision. One text stands for every reason of an account. */
+/**
+ * Returns where the browser goes by a decision. One text stands for every reason of an account, except that an invitation has ended:
+ * only the person who has proved its address gets so far.
+ */
 export async function endedBy(
   deps: ProviderSignInDeps,
   { client, slug, onward }: { client: Client; slug: string; onward: Onward },

@@ -30,6 +30,7 @@ import { consumeCode, finishPending, keepResult, PENDING_SECONDS } from './store
 export type Refusal =
   | 'inactive'
   | 'unverified'
+  | 'invitation_ended'
   | 'superuser'
   | 'provider_inactive'
   | 'registration_limit'
@@ -243,6 +244,8 @@ async function decideByAddress(
   if (!locked.verified && (locked.has_factor || locked.recovery_pending)) return refuse('unverified', userId);
   if (!locked.verified) {
     const isInvited = account.invited_at !== null;
+    // As its mailed link would be. An administrator decides whether they may still come.
+    if (isInvited && !account.is_invitation_open) return refuse('invitation_ended', userId);
     const taken = isInvited
       ? await acceptInvitation(tx, deps, arrival, { ...owner, ...account })
       : await takeOver(tx, deps, arrival, owner);
@@ -268,6 +271,13 @@ async function beginAs(
   const began = await begin(tx, deps, arrival, { identityId, userId, locked });
   return { ...began, events: [...events, ...began.events] };
 }
+
+/** Returns when the person signed in at the provider, by the clock of the database, which judges how fresh a proof is. */
+const provedAt = (
+  { clock }: Pick<ProviderSignInDeps, 'clock'>,
+  { signedInAt }: Proven,
+  { now }: Pick<LockedHolder, 'now'>,
+): Date => new Date(now.getTime() - (clock.now() - signedInAt));
 
 type Entering = { identityId: string; userId: string; locked: LockedHolder };
 
@@ -301,7 +311,7 @@ async function begin(
       userId,
       locked,
       proof,
-      provedAt: new Date(proven.signedInAt),
+      provedAt: provedAt(deps, proven, locked),
       by,
     });
     return { result: { started }, events };

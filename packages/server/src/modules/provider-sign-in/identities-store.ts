@@ -2,6 +2,7 @@
 // The unique key of identities decides races. A transaction that adds one must hold the lock of the user's row.
 import { administrativePermissions } from '@castellan/contract/permissions';
 import { sql } from 'kysely';
+import { isInvitationOpen } from '../../schema/attention.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 
 type Identity = Row<'identities'>;
@@ -44,12 +45,16 @@ export async function deleteIdentitiesOf(tx: Tx, userId: string): Promise<void> 
   await sql`delete from identities where user_id = ${userId}`.execute(tx);
 }
 
-export type Account = Pick<Row<'users'>, 'is_superuser' | 'first_name' | 'last_name' | 'invited_at'>;
+export type Account = Pick<Row<'users'>, 'is_superuser' | 'first_name' | 'last_name' | 'invited_at'> & {
+  is_invitation_open: boolean;
+};
 
 /** Call it with the lock of the user's row. */
 export async function readAccount(tx: Tx, userId: string): Promise<Account | undefined> {
   const { rows } = await sql<Account>`
-    select is_superuser, first_name, last_name, invited_at from users where id = ${userId}`.execute(tx);
+    select u.is_superuser, u.first_name, u.last_name, u.invited_at,
+      (${isInvitationOpen}) is true as is_invitation_open
+    from users u where u.id = ${userId}`.execute(tx);
   return rows[0];
 }
 

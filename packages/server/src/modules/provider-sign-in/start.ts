@@ -8,8 +8,9 @@ import { recordBounded } from '../audit/service.ts';
 import { findActiveProvider, listShownProviders, type ProviderRow } from '../identity-providers/store.ts';
 import { UpstreamError } from '../identity-providers/upstream/assertion.ts';
 import { beginUpstream } from '../identity-providers/upstream/sending.ts';
-import { findRequest } from '../openid/interactions/service.ts';
-import type { Onward } from './addresses.ts';
+import { findDeviceRequest } from '../openid/device/store.ts';
+import { findRequest, requestIdHash } from '../openid/interactions/service.ts';
+import { devicePath, type Onward } from './addresses.ts';
 import type { ProviderSignInDeps } from './deps.ts';
 import { BEGUN_SECONDS, hashOf, insertBegun } from './store.ts';
 
@@ -46,7 +47,10 @@ export async function beginSignIn(
   const provider = await findActiveProvider(deps.db, slug);
   if (!provider) throw new AppError('identity_provider_not_found');
   const [state, cookie] = [randomToken(), randomToken()];
-  const asked = onward.interaction === null ? {} : await askedFor(deps, provider, onward.interaction);
+  const waiting =
+    onward.interaction === null ? null : await findRequest(deps.db, 'interaction', onward.interaction);
+  const asked = waiting ? askedFor(provider, waiting.parameters) : {};
+  const goesTo = waiting === undefined ? await ofDevice(deps, onward) : onward;
   const { url, nonce, verifier } = await beginUpstream(deps, provider, {
     state,
     redirectUri: redirectUriOf(deps, provider.slug),
@@ -63,7 +67,7 @@ export async function beginSignIn(
     throw new AppError('provider_unavailable', { retryAfterSeconds: error.retryAfterSeconds });
   });
   const stateHash = hashOf(state);
-  const begun: Begun = { ...onward, browserId, nonce, verifier, maxAge: asked.maxAge ?? null };
+  const begun: Begun = { ...goesTo, browserId, nonce, verifier, maxAge: asked.maxAge ?? null };
   const isConnect = purpose.purpose === 'connect';
   await insertBegun(deps.db, {
     state_hash: stateHash,
@@ -85,13 +89,18 @@ export const listProviders = ({ db }: Pick<ProviderSignInDeps, 'db'>): Promise<P
 export const redirectUriOf = ({ settings }: Pick<ProviderSignInDeps, 'settings'>, slug: string): string =>
   `${settings.publicUrl}/api/v1/auth/providers/${slug}/callback`;
 
+/** Leads back to the page of a device, if the sign-in was begun there: no authorization request waits for it. */
+async function ofDevice({ db, settings }: ProviderSignInDeps, onward: Onward): Promise<Onward> {
+  const idHash = onward.interaction === null ? undefined : requestIdHash(onward.interaction);
+  const isOfDevice = idHash !== undefined && (await findDeviceRequest(db, idHash)) !== undefined;
+  return isOfDevice ? { next: devicePath(settings, onward.interaction ?? ''), interaction: null } : onward;
+}
+
 /** Returns what the application that waits asks for, as far as the provider can answer it. */
-async function askedFor(
-  { db }: ProviderSignInDeps,
+function askedFor(
   { acr_mapping: levels }: ProviderRow,
-  interaction: string,
-): Promise<{ acrValues?: string; maxAge?: number; asksAgain?: true; loginHint?: string }> {
-  const parameters = (await findRequest(db, 'interaction', interaction))?.parameters ?? {};
+  parameters: Readonly<Record<string, unknown>>,
+): { acrValues?: string; maxAge?: number; asksAgain?: true; loginHint?: string } {
   const words = (name: string): string[] => {
     const value = parameters[name];
     return typeof value === 'string' ? value.split(' ') : [];
@@ -100,7 +109,8 @@ async function askedFor(
   const acrValues = Object.keys(levels).join(' ');
   return {
     ...(words('acr_values').includes('aal2') && acrValues !== '' ? { acrValues } : {}),
-    ...(words('prompt').includes('login') ? { asksAgain: true } : {}),
+    // A person who is to select an account, or has asked for another one, would come back as the one whom the provider remembers.
+    ...(['login', 'select_account'].some((one) => words('prompt').includes(one)) ? { asksAgain: true } : {}),
     ...(maxAge !== undefined && /^\d{1,10}$/.test(maxAge) ? { maxAge: Number(maxAge) } : {}),
     ...(typeof loginHint === 'string' && loginHint.length <= 254 ? { loginHint } : {}),
   };

@@ -7,7 +7,7 @@ import type { Logger } from '../../platform/logging/log.ts';
 import type { Tx } from '../../schema/database.ts';
 import { assignAdmin } from '../assignments/unattended.ts';
 import { recordChange } from '../audit/service.ts';
-import { addMissingKeys } from '../sessions/key-ring.ts';
+import { addMissingKeys } from '../sessions/keys/ring.ts';
 import {
   addAllPermissions,
   addPermissions,
@@ -31,11 +31,12 @@ const groupDescriptions: Readonly<Record<string, string>> = {
   permission_group: 'Managing permission groups',
   permission: 'Managing permissions',
   audit_log: 'The audit log',
-  access: 'Decisions and explanations about others, and changes of access',
+  access: 'Decisions and explanations about others, changes of access, and the change feed',
   service_account: 'Managing service accounts and their API keys',
   application: 'Managing the applications that people sign in to',
   api_resource: 'Managing the APIs that tokens of applications are made for',
   identity_provider: 'Managing the identity providers that people sign in with',
+  webhook: 'Managing the endpoints that are told of events',
   settings: 'The settings of the service',
   session: 'The sessions of all users',
   second_factor: 'The second factors of users',
@@ -89,7 +90,7 @@ const roles: readonly SeedRole[] = [
     isSystem: false,
     group: 'Standard',
     description: 'Asks for decisions, as a service account',
-    permissions: ['access.check', 'token.introspect'],
+    permissions: ['access.check', 'token.introspect', 'access.watch'],
     since: 'access.check',
   },
 ];

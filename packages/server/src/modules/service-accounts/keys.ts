@@ -14,7 +14,7 @@ import { newId } from '../../platform/ids.ts';
 import { createApiKey } from '../../platform/security/api-key.ts';
 import { cleanName } from '../../platform/security/record-text.ts';
 import type { Tx } from '../../schema/database.ts';
-import { type Caller, isByToken } from '../authz/caller.ts';
+import { type Caller, requireLasting } from '../authz/caller.ts';
 import {
   change,
   type Entitled,
@@ -131,9 +131,10 @@ type Wanted = {
 
 /**
  * Checks that the caller holds what the key would carry, and inserts it: narrowed to that unless the caller is a superuser,
- * and ending with the caller's own key or token at the latest. Returns it with its text. Throws 403, 409.
+ * and ending with the caller's own key at the latest. Returns it with its text. Throws 403, 409.
  */
 async function issue(entitled: Entitled, account: AccountRow, wanted: Wanted): Promise<NewApiKey> {
+  requireLasting(entitled.caller);
   if (wanted.permissionIds === null) await requireMayGrantRoles(entitled, account.role_ids);
   else await requireMayGrantPermissions(entitled, wanted.permissionIds);
   const narrowsByMaker = wanted.permissionIds === null && !entitled.isSuperuser;
@@ -160,10 +161,9 @@ async function issue(entitled: Entitled, account: AccountRow, wanted: Wanted): P
   return { ...toApiKey(await readKey(entitled.tx, account.id, id)), key: text };
 }
 
-/** Returns the lineage of the key or the personal access token that the caller presents; undefined for a signed-in user. */
+/** Returns the lineage of the key that the caller presents; undefined for a signed-in user. */
 async function lineageOfCaller({ tx, caller }: Entitled): Promise<Lineage | undefined> {
   const { principal } = caller;
-  if (isByToken(principal)) return { expires_at: principal.personalToken.expiresAt, key_ids: [] };
   if (principal.type === 'user') return undefined;
   const lineage = await findLineage(tx, principal.keyId);
   if (!lineage) throw new AppError('api_key_revoked');

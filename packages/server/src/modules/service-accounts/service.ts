@@ -30,7 +30,7 @@ import {
   writeRoles,
 } from '../assignments/service.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
-import { change, type Entry, isNonEmpty, lockSubjects, type Run } from '../authz/change.ts';
+import { change, type Entitled, type Entry, isNonEmpty, lockSubjects, type Run } from '../authz/change.ts';
 import { requireMayGrantRoles, requireMayTake } from '../authz/delegation.ts';
 import { preview } from '../authz/impact/preview.ts';
 import {
@@ -54,6 +54,7 @@ import {
   countAccounts,
   deleteAccountRow,
   findAccount,
+  findAmbiguous,
   insertAccount,
   listAccounts,
   readAccount,
@@ -125,6 +126,7 @@ export async function createServiceAccount(
       const roles = await lockWantedRoles(tx, [wanted]);
       const entitled = await locking.entitle();
       await requireMayGrantRoles(entitled, roleIds);
+      await requireUnambiguous(entitled, { id, ...fields });
       await insertAccount(entitled, { id, ...fields, created_by_id: authorIdOf(caller) });
       const planned = [planRoles(wanted)];
       await writeRoles(entitled, planned);
@@ -136,6 +138,21 @@ export async function createServiceAccount(
     },
     settle,
   );
+}
+
+/**
+ * Decisions take names before external ids, so that an account named as the external id of another would be judged in its place. Throws
+ * `name_taken` or `external_id_taken` (409).
+ */
+async function requireUnambiguous(
+  entitled: Entitled,
+  account: Parameters<typeof findAmbiguous>[1],
+): Promise<void> {
+  const field = await findAmbiguous(entitled, account);
+  if (field === undefined) return;
+  const code = `${field}_taken` as const;
+  const message = `is the ${field === 'name' ? 'external id' : 'name'} of another service account`;
+  throw new AppError(code, { detail: `${field} ${message}.`, errors: [{ field, code, message }] });
 }
 
 /** Changes a service account. Writes nothing if every field already has its value. Throws 404, 403, 412, 409. */
@@ -187,6 +204,8 @@ function updating(id: string, body: UpdateServiceAccountBody): Run<AccountRow> {
     ];
     if (!isNonEmpty(entries)) return entitled.unchanged(account);
     await writeAccountRoles(entitled, plans);
+    if (after.name !== before.name || after.external_id !== before.external_id)
+      await requireUnambiguous(entitled, { id, ...after });
     if (isFieldChange) await updateAccount(entitled, id, after);
     const delta = {
       ...rolesDelta(plans),

@@ -1,6 +1,7 @@
 // SQL of service accounts.
 import type { PageQuery } from '@castellan/contract/common';
 import { type RawBuilder, sql } from 'kysely';
+import { lockUntilCommit } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import { containsWord, wordsOf } from '../../platform/db/text-search.ts';
 import { offsetOf } from '../../platform/pages.ts';
@@ -95,6 +96,23 @@ export async function updateAccount(
 }
 
 /** Deletes an account with its roles and API keys. Its access tokens end with the keys. */
+/**
+ * Returns which of the two another account has as the other: decisions would find one account by the name of the other. Parallel changes
+ * of names and external ids wait for each other from then on. Reads all accounts, which are few and rarely renamed.
+ */
+export async function findAmbiguous(
+  { tx }: Entitled,
+  { id, name, external_id }: Pick<Row<'service_accounts'>, 'id' | 'name' | 'external_id'>,
+): Promise<'name' | 'external_id' | undefined> {
+  await lockUntilCommit('service_accounts.names').execute(tx);
+  const { rows } = await sql<{ is_name: boolean }>`
+    select lower(external_id) is not distinct from lower(${name}) as is_name from service_accounts
+    where id <> ${id} and (lower(external_id) = lower(${name}) or lower(name) = lower(${external_id}::text))
+    limit 1`.execute(tx);
+  const [found] = rows;
+  return found && (found.is_name ? 'name' : 'external_id');
+}
+
 export async function deleteAccountRow({ tx }: Entitled, id: string): Promise<void> {
   await sql`delete from service_accounts where id = ${id}`.execute(tx);
 }

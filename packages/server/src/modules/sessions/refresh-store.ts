@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { SessionClaims } from '../../platform/security/jwt.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import type { ContextColumns } from '../../schema/token-context.ts';
-import { isOfTrustedKey } from './revoked-keys.ts';
+import { isOfTrustedKey } from './keys/revoked.ts';
 
 export type ListedToken = Pick<Row<'sessions'>, 'origin_address' | 'other_origin_address'> &
   Pick<Row<'session_tokens'>, 'key_id' | 'expires_at'> &

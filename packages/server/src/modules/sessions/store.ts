@@ -9,7 +9,7 @@ import { isActorLive, type ShownActor, shownActorColumn } from '../../schema/liv
 import { providerColumn, type ShownProvider } from '../../schema/session-provider.ts';
 import type { ContextColumns } from '../../schema/token-context.ts';
 import { type UserRow, userColumns } from '../../schema/user-record.ts';
-import { isOfTrustedKey } from './revoked-keys.ts';
+import { isOfTrustedKey } from './keys/revoked.ts';
 
 export type NewToken = Pick<
   Row<'session_tokens'>,
@@ -267,7 +267,8 @@ const keptTokens = sql`
 
 /**
  * Ends every session of the users with a new epoch, and their personal access tokens unless it keeps those: one small write per user, however many sessions they have. The
- * users' rows must have been locked in an earlier statement; otherwise the counts may be stale.
+ * users' rows must have been locked in an earlier statement; otherwise the counts may be stale. Returns what ended of each user, also of
+ * those who had no session.
  */
 export async function endEpochs(
   tx: Tx,
@@ -294,7 +295,7 @@ export async function endEpochs(
       insert into session_ends (user_id, before_epoch, reason)
       select user_id, session_epoch, ${reason} from ended where count > 0
     )
-    select user_id, count, ids from ended where count > 0`.execute(tx);
+    select user_id, count, ids from ended`.execute(tx);
   return rows;
 }
 

@@ -6,7 +6,7 @@ import { createRowMemo } from '../../platform/db/row-memo.ts';
 import { textRowsOf } from '../../platform/db/text-rows.ts';
 import { type Actor, actorColumn, isActorLive } from '../../schema/live/session-actor.ts';
 import { type UserRow, userColumns } from '../../schema/user-record.ts';
-import { isOfTrustedKey } from './revoked-keys.ts';
+import { isOfTrustedKey } from './keys/revoked.ts';
 
 /** Includes the user's columns, so that the most common reads need no second statement. */
 export type LiveUser = Readonly<UserRow> & {
@@ -20,6 +20,8 @@ export type LiveUser = Readonly<UserRow> & {
 export type LiveToken = LiveUser & {
   /** Who acts as the user; null for the user. */
   readonly actor: Actor | null;
+  /** When the session ends unless it is refreshed. The token may be to end later. */
+  readonly session_expires_at: Date;
 };
 
 export type { Actor };
@@ -39,7 +41,7 @@ const statement = {
   name: 'live-access-tokens',
   text: `
     select k.ordinal, t.session_id, coalesce(t.auth_time, s.created_at) as auth_time, t.acr, t.amr, ${userColumns},
-      ${actorColumn}
+      ${actorColumn}, s.expires_at as session_expires_at
     from unnest((select $1::uuid[]), (select $2::text[])) with ordinality as k (user_id, token_hash, ordinal)
     cross join lateral (select * from session_tokens t
       where t.user_id = k.user_id and t.token_hash = decode(k.token_hash, 'hex') offset 0) t

@@ -3,7 +3,7 @@
 import { newId } from '../../platform/ids.ts';
 import { OWN_CLIENT_ID, type SessionClaims, type TokenKind, tokenHash } from '../../platform/security/jwt.ts';
 import { type Context, type ContextColumns, columnsOf, contextIn } from '../../schema/token-context.ts';
-import type { KeyRing } from './key-ring.ts';
+import type { KeyRing } from './keys/ring.ts';
 import type { NewToken } from './store.ts';
 
 export type TokenSettings = {

@@ -53,14 +53,15 @@ export class RowReader {
     return absent;
   }
 
-  /** Returns an ISO 8601 time. A time without a zone is in UTC. */
-  time(field: string): string | undefined {
+  /** Returns an ISO 8601 time. A time without a zone is in UTC. `isPlanned`: it may be in the future. */
+  time(field: string, { isPlanned = false }: { isPlanned?: boolean } = {}): string | undefined {
     const text = this.text(field);
     if (text === undefined) return undefined;
     const parsed = time(text);
     if (parsed === undefined)
       this.refuse(field, 'invalid_time', 'must be a time such as 2026-01-31T12:00:00Z');
-    else if (parsed.getTime() > Date.now()) this.refuse(field, 'invalid_time', 'must not be in the future');
+    else if (!isPlanned && parsed.getTime() > Date.now())
+      this.refuse(field, 'invalid_time', 'must not be in the future');
     else return parsed.toISOString();
     return undefined;
   }

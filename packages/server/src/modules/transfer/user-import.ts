@@ -13,6 +13,7 @@ import {
   carryOutValues,
   type PlannedValues,
   planNewValues,
+  uniqueOf,
 } from '../user-attributes/service.ts';
 import { renewUserMarks } from '../users/lists/page-marks.ts';
 import { type NewUser, readUser, type UserRules } from './user-rows.ts';
@@ -59,7 +60,7 @@ export async function importUsers(
   options: UserImportOptions,
   report: (verdicts: readonly Verdict[]) => Promise<void>,
 ): Promise<void> {
-  const seen: Seen = { emails: new Set(), externalIds: new Set() };
+  const seen: Seen = { emails: new Set(), externalIds: new Set(), values: [] };
   let created = 0;
   for await (const batch of readAhead(readBatches(rows, options))) {
     const verdicts = await importBatch(deps, batch, options, seen);
@@ -103,8 +104,8 @@ async function* readAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
   }
 }
 
-/** What a dry run has read so far, which no transaction remembers. */
-type Seen = { emails: Set<string>; externalIds: Set<string> };
+/** Whom a dry run would have created so far, which no transaction remembers. `values`: those of people with unique ones. */
+type Seen = { emails: Set<string>; externalIds: Set<string>; values: PlannedValues[] };
 
 async function importBatch(
   deps: UserImportDeps,
@@ -112,22 +113,37 @@ async function importBatch(
   options: UserImportOptions,
   seen: Seen,
 ): Promise<Verdict[]> {
-  const judged = await inTransaction(deps.db, (tx) => judge(tx, deps, candidates, { ...options, seen }));
+  const { people, verdicts } = await inTransaction(deps.db, async (tx) => {
+    const judged = await judge(tx, deps, candidates, { ...options, seen });
+    const done = options.dryRun
+      ? judged.people.map(wouldCreate)
+      : await insert(tx, deps, judged.people, options);
+    return { ...judged, verdicts: [...judged.verdicts, ...done] };
+  });
   if (options.dryRun)
-    for (const { user } of candidates) {
+    for (const { user, values } of people) {
       seen.emails.add(user.email);
       if (user.external_id !== null) seen.externalIds.add(user.external_id);
+      if (uniqueOf(values).length > 0) seen.values.push(values);
     }
-  return [...refusals, ...judged].sort((one, other) => one.row - other.row);
+  return [...refusals, ...verdicts].sort((one, other) => one.row - other.row);
 }
 
+const wouldCreate = ({ row, user }: Person): Verdict => ({
+  row,
+  verdict: 'would_create',
+  name: shownEmail(user.email),
+});
+
+/** Returns the people of a batch who can be created, and the verdicts on all other rows. */
 async function judge(
   tx: Tx,
-  { auditLog, settings }: UserImportDeps,
+  deps: UserImportDeps,
   candidates: readonly Candidate[],
-  { dryRun, privileged, source, seen }: UserImportOptions & { seen: Seen },
-): Promise<Verdict[]> {
-  const { defaultRole } = settings;
+  options: Pick<UserImportOptions, 'dryRun' | 'privileged'> & { seen: Seen },
+): Promise<{ people: Person[]; verdicts: Verdict[] }> {
+  const { defaultRole } = deps.settings;
+  const { dryRun, privileged, seen } = options;
   const rolesOf = await roleFinder(tx, candidates, defaultRole, privileged);
   const known = await findByEmails(
     tx,
@@ -171,23 +187,31 @@ async function judge(
       attributes: user.attributes,
       at: attributePath,
     })),
+    seen.values,
   );
-  const people: (Fresh & { values: PlannedValues })[] = [];
+  const people: Person[] = [];
+  const wrong = new Map<number, Verdict>();
   for (const one of fresh.values()) {
-    const values = planned.get(one.user.id);
+    const { row, user } = one;
+    const values = planned.get(user.id);
     if (values instanceof AppError)
-      verdicts.push(refused(one.row, shownEmail(one.user.email), values.extras.errors ?? []));
+      wrong.set(row, refused(row, shownEmail(user.email), values.extras.errors ?? []));
     else if (values) people.push({ ...one, values });
   }
-  if (dryRun)
-    return [
-      ...verdicts,
-      ...people.map(
-        ({ row, user }): Verdict => ({ row, verdict: 'would_create', name: shownEmail(user.email) }),
-      ),
-    ];
-  return [...verdicts, ...(await insert(tx, { auditLog, settings }, people, source))];
+  const losers = [...fresh.values()].filter(({ row }) => wrong.has(row));
+  const others = candidates.filter(({ row }) => !wrong.has(row));
+  if (!losers.some((loser) => others.some(({ user }) => areRivals(loser.user, user))))
+    return { people, verdicts: [...verdicts, ...wrong.values()] };
+  // Rows that gave way to a wrong one are judged without it.
+  const again = await judge(tx, deps, others, options);
+  return { ...again, verdicts: [...again.verdicts, ...wrong.values()] };
 }
+
+/** Returns whether only one of them can be created. */
+const areRivals = (one: Rival, other: Rival): boolean =>
+  one.email === other.email || (one.external_id !== null && one.external_id === other.external_id);
+
+type Rival = Pick<NewUser, 'email' | 'external_id'>;
 
 type Fresh = {
   row: number;
@@ -195,6 +219,9 @@ type Fresh = {
   roles: readonly NamedRole[];
   note?: string;
 };
+
+/** Somebody who can be created. */
+type Person = Fresh & { values: PlannedValues };
 
 /** Returns whether tokens that this service issued name another account by the id of the row. */
 function isReserved({ id }: NewUser, taken: ReadonlyMap<string, IdOwner>): boolean {
@@ -266,9 +293,9 @@ const needsPrivileged = ({ name, is_system, administers_by }: NamedRole): Fault 
 
 async function insert(
   tx: Tx,
-  { auditLog, settings }: Pick<UserImportDeps, 'auditLog' | 'settings'>,
-  people: readonly (Fresh & { values: PlannedValues })[],
-  source: string,
+  { auditLog, settings }: UserImportDeps,
+  people: readonly Person[],
+  { source }: Pick<UserImportOptions, 'source'>,
 ): Promise<Verdict[]> {
   if (people.length === 0) return [];
   const inserted = await insertUsers(

@@ -74,6 +74,24 @@ describe('accepted', () => {
       assert.equal(accepted({ created_at: text }).created_at, expected);
   });
 
+  test('when an account that its owner deleted is removed, which is in the future', () => {
+    const due = '2999-01-02T03:04:05.000Z';
+    assert.equal(accepted({ is_active: false, deletion_due_at: due }).deletion_due_at, due);
+  });
+
+  test('names that an invitation lacks, of an export', () => {
+    const invited = { invited_at: '2022-01-02T03:04:05.000Z', verified: false, first_name: '' };
+    const namesOf = (row: Record<string, unknown>) => {
+      const { first_name, last_name } = accepted(row);
+      return [first_name, last_name];
+    };
+    assert.deepEqual(namesOf({ ...invited, last_name: '' }), ['', '']);
+    assert.deepEqual(namesOf({ ...invited, last_name: ' King ' }), ['', 'King']);
+    assert.deepEqual(namesOf({ ...invited, verified: true }), ['ada', '']);
+    assert.deepEqual(namesOf({ ...invited, password_hash: bcrypt }), ['ada', '']);
+    assert.deepEqual(namesOf({ ...invited, invite: true }), ['ada', '']);
+  });
+
   test('roles as a list, as a text, and none', () => {
     assert.deepEqual(accepted({ roles: ['A', 'B', 'A'] }).roles, ['A', 'B']);
     assert.deepEqual(accepted({ roles: 'A; B' }).roles, ['A', 'B']);

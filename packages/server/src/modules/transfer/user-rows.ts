@@ -72,23 +72,25 @@ export function readUser(
 ): { user: NewUser } | { errors: Fault[] } {
   const row = new RowReader(value, userRowFields);
   const email = readEmail(row);
-  const names = readNames(row, email);
   const password_hash = readPassword(row, rules);
   const invitation = readInvitation(row, password_hash);
+  // The acceptance of the invitation verifies the address.
+  const verified = row.boolean('verified', true) && !invitation.invite;
+  const staysInvited = invitation.invited_at !== null && !invitation.invite && !verified;
+  const names = readNames(row, email, { mayLack: staysInvited && password_hash === null });
   const user = {
     id: row.id('id') ?? null,
     ...invitation,
     password_hash,
     is_active: row.boolean('is_active', true),
     is_superuser: row.boolean('is_superuser', false),
-    // The acceptance of the invitation verifies the address.
-    verified: row.boolean('verified', true) && !invitation.invite,
+    verified,
     must_change_password: row.boolean('must_change_password', false),
     external_id: row.clean(() => cleanExternalId(row.text('external_id') ?? null)) ?? null,
     language: readLanguage(row),
     created_at: row.time('created_at') ?? null,
     updated_at: row.time('updated_at') ?? null,
-    deletion_due_at: row.time('deletion_due_at') ?? null,
+    deletion_due_at: row.time('deletion_due_at', { isPlanned: true }) ?? null,
     roles: row.list('roles'),
     attributes: row.object('attributes') ?? {},
   };
@@ -107,13 +109,18 @@ function readEmail(row: RowReader): string | undefined {
   return undefined;
 }
 
-/** Without a name, people are called as their email begins. A full name ends with the last name. */
-function readNames(row: RowReader, email: string | undefined) {
+/**
+ * Without a name, people are called as their email begins; those who `mayLack` one enter it when they accept. A full name ends with the
+ * last name.
+ */
+function readNames(row: RowReader, email: string | undefined, { mayLack }: { mayLack: boolean }) {
   const full = row.text('name')?.trim();
   const first = row.text('first_name');
   const last = row.text('last_name');
   const parts =
     first === undefined && last === undefined && full !== undefined ? splitName(full) : { first, last };
+  if (mayLack && parts.first === undefined)
+    return row.clean(() => ({ first_name: '', last_name: '', ...cleanNames({ last_name: parts.last }) }));
   const firstName = parts.first ?? parts.last ?? email?.slice(0, email.indexOf('@'));
   if (firstName === undefined) return undefined;
   return row.clean(() => cleanNames({ first_name: firstName, last_name: lastOf(parts) }));

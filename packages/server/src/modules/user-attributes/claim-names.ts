@@ -1,4 +1,5 @@
 // Names of claims that have a meaning already. It must not know which claims an account has.
+import { Introspection } from '@castellan/contract/oauth';
 
 /**
  * Names that applications and libraries give a meaning: of JWTs and tokens (RFC 7519, 7662, 7800, 8693, 9068), of ID tokens and
@@ -16,3 +17,10 @@ const reserved: ReadonlySet<string> = new Set(
 const OWN_PREFIX = '_castellan';
 
 export const isReservedClaim = (name: string): boolean => reserved.has(name) || name.startsWith(OWN_PREFIX);
+
+/** Introspection tells attributes beside its own members, which no user may write. */
+const toldByIntrospection: ReadonlySet<string> = new Set(Object.keys(Introspection.properties));
+
+/** As `isReservedClaim`, for the name of an attribute. */
+export const isReservedAttribute = (name: string): boolean =>
+  isReservedClaim(name) || toldByIntrospection.has(name);

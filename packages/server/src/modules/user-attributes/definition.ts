@@ -11,7 +11,7 @@ import {
 import { AppError } from '../../platform/errors.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
 import { cleanText } from '../../platform/security/text.ts';
-import { isReservedClaim } from './claim-names.ts';
+import { isReservedAttribute } from './claim-names.ts';
 
 /** What an administrator decides about an attribute. */
 export type Definition = Omit<UserAttribute, 'id' | 'created_at' | 'updated_at' | 'created_by_id'>;
@@ -31,7 +31,7 @@ const refusal = (field: string, code: string, message: string): AppError =>
 /** Returns the definition of a new attribute. Throws `validation_failed` (422), which names the field. */
 export function newDefinition(body: CreateUserAttributeBody): Definition {
   const { name, type } = body;
-  if (isReservedClaim(name))
+  if (isReservedAttribute(name))
     throw refusal('name', 'reserved_name', 'has another meaning in tokens already; choose another name');
   const defaults: Definition = {
     name,

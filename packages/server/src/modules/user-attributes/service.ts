@@ -58,6 +58,7 @@ export {
   type PlannedValues,
   planNewValues,
   planValues,
+  uniqueOf,
 } from './writing.ts';
 
 export type UserAttributeDeps = ChangeDeps;
@@ -190,6 +191,7 @@ function refuseFor(field: string, users: number, what: string): void {
   throw new AppError('user_attribute_in_use', {
     detail: `${field} ${message}.`,
     errors: [{ field, code: 'in_use', message }],
+    members: { users },
   });
 }
 
@@ -213,6 +215,7 @@ export async function deleteAttributeOf(
       throw new AppError('user_attribute_in_use', {
         detail: `${message}. Delete it with \`?force=true\` to remove these values.`,
         errors: [{ field: 'id', code: 'in_use', message }],
+        members: { users },
       });
     }
     const values = users > 0 ? await deleteValues(entitled, id) : 0;

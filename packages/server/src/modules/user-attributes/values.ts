@@ -59,6 +59,12 @@ function judgeUrl(value: unknown): Judged {
     : refused('invalid_url', 'must be an http or https URL');
 }
 
+/** Returns whether every number in a JSON value is one: `1e400` parses as Infinity, which JSON cannot write. */
+const isWritable = (value: unknown): boolean =>
+  typeof value === 'number'
+    ? Number.isFinite(value)
+    : !isObject(value) || Object.values(value).every(isWritable);
+
 /** Returns the value as it is stored, or why it does not suit the attribute. */
 function judge({ type, values, max_length }: Attribute, value: unknown): Judged {
   switch (type) {
@@ -87,7 +93,7 @@ function judge({ type, values, max_length }: Attribute, value: unknown): Judged 
         ? accepted(value.normalize('NFC'))
         : refused('unknown_value', `must be one of ${(values ?? []).join(', ')}`);
     default:
-      return accepted(value);
+      return isWritable(value) ? accepted(value) : refused('out_of_range', 'has a number that is too large');
   }
 }
 

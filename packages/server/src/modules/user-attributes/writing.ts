@@ -33,6 +33,16 @@ export type PlannedValues = {
 
 /** In place of a sensitive value. */
 const HIDDEN = '…';
+/** Maximum characters of a value in an audit entry, which cuts texts at 500: people change their own values as often as they like. */
+const MAX_TOLD_LENGTH = 499;
+
+/** Returns a value as audit entries have it: a long one as the beginning of its text. */
+function shortened(value: AttributeValues[string] | undefined): AttributeValues[string] {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+  return text.length > MAX_TOLD_LENGTH
+    ? `${text.slice(0, MAX_TOLD_LENGTH).toWellFormed()}…`
+    : (value ?? null);
+}
 
 /** Plans what a patch changes. Returns what is wrong with the patch instead, if anything. */
 export function planValues(
@@ -48,7 +58,7 @@ export function planValues(
   const shown = (values: AttributeValues): AttributeValues =>
     Object.fromEntries(
       differing.flatMap(({ name, sensitive }) =>
-        Object.hasOwn(values, name) ? [[name, sensitive ? HIDDEN : values[name]]] : [],
+        Object.hasOwn(values, name) ? [[name, sensitive ? HIDDEN : shortened(values[name])]] : [],
       ),
     );
   return {
@@ -69,15 +79,21 @@ export function planValues(
   };
 }
 
+/** Returns the values that no other user may have. */
+export const uniqueOf = ({ written }: Pick<PlannedValues, 'written'>): WrittenValue[] =>
+  written.filter(({ attribute }) => attribute.unique);
+
 export const changesValues = ({ written, removed }: PlannedValues): boolean =>
   written.length + removed.length > 0;
 
 /**
  * Returns which of the plans would give a user a unique value of another user, or of a user earlier in the list, with the refusal.
+ * `earlier`: plans that came before, and were not written.
  */
 export async function findConflicts(
   tx: Tx,
   plans: readonly PlannedValues[],
+  earlier: readonly PlannedValues[] = [],
 ): Promise<Map<PlannedValues, AppError>> {
   const slot = (attributeId: string, key: string): string => `${attributeId} ${key}`;
   const holders = new Map(
@@ -88,9 +104,12 @@ export async function findConflicts(
       )
     ).map(({ attribute_id, key, user_id }) => [slot(attribute_id, key), user_id]),
   );
+  for (const plan of earlier)
+    for (const { attribute, key } of uniqueOf(plan))
+      holders.set(slot(attribute.id, key.toString('hex')), plan.userId);
   const conflicts = new Map<PlannedValues, AppError>();
   for (const plan of plans) {
-    const unique = plan.written.filter(({ attribute }) => attribute.unique);
+    const unique = uniqueOf(plan);
     const taken = unique.filter(
       ({ attribute, key }) =>
         (holders.get(slot(attribute.id, key.toString('hex'))) ?? plan.userId) !== plan.userId,
@@ -119,10 +138,12 @@ export type NewValues = Pick<Wanted, 'userId' | 'at'> & { attributes: AttributeV
 /**
  * Plans the values of new users for an administrator, before they are inserted. Returns the plan or the refusal of each, by the id of the
  * user: 422 for a wrong value, 409 for a unique one that is taken. The catalogue stays as it is until the transaction ends.
+ * `earlier`: as of `findConflicts`.
  */
 export async function planNewValues(
   tx: Tx,
   wanted: readonly NewValues[],
+  earlier: readonly PlannedValues[] = [],
 ): Promise<Map<string, PlannedValues | AppError>> {
   // Of several users, one that lost a race for a unique value would take the others with it: others wait instead.
   const areSeveral = wanted.filter(({ attributes }) => Object.keys(attributes).length > 0).length > 1;
@@ -134,7 +155,7 @@ export async function planNewValues(
     planned.set(userId, errors.length > 0 ? invalid(errors) : plan);
   }
   const plans = [...planned.values()].flatMap((one) => (one instanceof AppError ? [] : [one]));
-  for (const [plan, refusal] of await findConflicts(tx, plans)) planned.set(plan.userId, refusal);
+  for (const [plan, refusal] of await findConflicts(tx, plans, earlier)) planned.set(plan.userId, refusal);
   return planned;
 }
 

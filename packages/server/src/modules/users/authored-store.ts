@@ -13,6 +13,7 @@ export async function hasCreatedRecords(tx: Tx, userId: string): Promise<boolean
       or exists (select from user_attributes where created_by_id = ${userId})
       or exists (select from api_resources where created_by_id = ${userId})
       or exists (select from identity_providers where created_by_id = ${userId})
+      or exists (select from webhooks where created_by_id = ${userId})
       or exists (select from applications where created_by_id = ${userId}) as has_created`.execute(tx);
   return rows[0]?.has_created ?? false;
 }
@@ -29,8 +30,16 @@ export async function lockGroupsCreatedBy(tx: Tx, userId: string): Promise<void>
   );
 }
 
-/** Locks the service accounts, applications, user attributes, API resources, identity providers, roles and permissions that the user created. Call it after locking the user's row. */
-export async function lockGrantsCreatedBy(tx: Tx, userId: string): Promise<void> {
+/**
+ * Locks the service accounts, applications, user attributes, API resources, identity providers, webhooks, roles and permissions that the
+ * user created. Call it after locking the user's row. `roleIds`: roles that the transaction takes away from the user, which are locked in one
+ * statement with those that the user created.
+ */
+export async function lockGrantsCreatedBy(
+  tx: Tx,
+  userId: string,
+  roleIds: readonly string[] = [],
+): Promise<void> {
   await sql`select from service_accounts where created_by_id = ${userId} order by id for no key update`.execute(
     tx,
   );
@@ -46,7 +55,10 @@ export async function lockGrantsCreatedBy(tx: Tx, userId: string): Promise<void>
   await sql`select from identity_providers where created_by_id = ${userId} order by id for no key update`.execute(
     tx,
   );
-  await sql`select from roles where created_by_id = ${userId} order by id for no key update`.execute(tx);
+  await sql`select from webhooks where created_by_id = ${userId} order by id for no key update`.execute(tx);
+  await sql`
+    select from roles where created_by_id = ${userId} or id = any(${roleIds}::uuid[])
+    order by id for no key update`.execute(tx);
   await sql`select from permissions where created_by_id = ${userId} order by id for no key update`.execute(
     tx,
   );

@@ -183,7 +183,10 @@ function recordRoutes(app: App, deps: UserAdminDeps): void {
         'user_attribute_taken',
         'external_id_taken',
       ],
-      statedOf: { kind: 'user', present: newRecord({ permissions: [] }) },
+      statedOf: {
+        kind: 'user',
+        present: newRecord({ permissions: [], invited_at: null, deletion_due_at: null }),
+      },
     },
     schema: {
       summary: 'Create a user',

@@ -15,6 +15,7 @@ export { cleanNames } from './names.ts';
 export type { VersionedUser } from './presentation.ts';
 export { endLinksOf } from './second-factors/store.ts';
 export {
+  endOwnDeletion,
   insertRegistration,
   insertVouched,
   isPendingRegistration,

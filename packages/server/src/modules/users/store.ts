@@ -113,6 +113,17 @@ export async function markVerified(tx: Tx, id: string, email: string): Promise<b
 }
 
 /**
+ * Reactivates a user whose row is locked if the account waits for the deletion that its owner planned. Returns whether it did; an
+ * account that an administrator deactivated waits for none.
+ */
+export async function endOwnDeletion(tx: Tx, id: string): Promise<boolean> {
+  const result = await sql`
+    update users set is_active = true, deletion_due_at = null, updated_at = now()
+    where id = ${id} and deletion_due_at is not null`.execute(tx);
+  return result.numAffectedRows === 1n;
+}
+
+/**
  * Ends the invitation of a user whose row is locked: verified, with these names. Returns false if the user is no longer invited, or has
  * another email.
  */

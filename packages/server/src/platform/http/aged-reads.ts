@@ -8,8 +8,8 @@ export const ageDescription =
 
 /**
  * Returns a function that runs reads for one response, on the primary if the request says `Cache-Control: no-cache` (RFC
- * 9111, 5.2.1.4). Sets `Age` (5.1) if the first result is from a standby. If it is from the primary, all are: a standby may
- * lack records that come next, and nothing would say so.
+ * 9111, 5.2.1.4). Sets `Age` (5.1) if the first result is from a standby. Once a result is from the primary, all that follow are: a
+ * standby may lack records that come next, and nothing would say so.
  */
 export function agedReader<D>(
   reads: AgedReads<D>,
@@ -20,7 +20,7 @@ export function agedReader<D>(
   let isFirst = true;
   return async (read) => {
     const { value, ageSeconds } = await reads.run(read, { current });
-    if (isFirst && ageSeconds === null) current = true;
+    if (ageSeconds === null) current = true;
     // Later batches of an export come after the headers.
     if (isFirst && ageSeconds !== null) reply.header('age', String(ageSeconds));
     isFirst = false;

@@ -8,7 +8,17 @@ export type PlainHttp = 'loopback' | 'private';
 type Address = ReturnType<typeof ipaddr.process>;
 
 // Never a service of somebody: metadata of clouds, whole networks, no address.
-const refused: ReadonlySet<string> = new Set(['unspecified', 'broadcast', 'linkLocal', 'multicast']);
+const refused: ReadonlySet<string> = new Set([
+  'unspecified',
+  'broadcast',
+  'linkLocal',
+  'multicast',
+  // They hold an IPv4 address at a place that only the network knows (RFC 8215), or are of tunnels that nobody uses now.
+  'rfc6052',
+  'rfc6145',
+  '6to4',
+  'teredo',
+]);
 const privateRanges: ReadonlySet<string> = new Set(['private', 'uniqueLocal']);
 
 /** IPv6 addresses that a gateway translates to the IPv4 address in their last 32 bits (RFC 6052). */

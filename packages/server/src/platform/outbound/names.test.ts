@@ -7,6 +7,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { createIsAnswered, createNames, type IsAnswered } from './names.ts';
 
 const found = [{ address: '127.0.0.1', family: 4 }];
+/** The type of questions for IPv6 addresses (RFC 3596). */
+const AAAA = 28;
 
 function startNames(answers: IsAnswered) {
   const clock = { time: 0 };
@@ -60,6 +62,32 @@ test('names for which the name servers are silent wait for each other, and no ot
   assert.deepEqual(await Promise.all(silent), [found, found, found]);
 });
 
+test('a name whose look-up took long waits with those of silent name servers for ten minutes', async () => {
+  const { names, asked, ends, clock } = startNames(async (host) => !host.startsWith('silent'));
+  const first = names('slow');
+  await turn();
+  clock.time = 1_001;
+  ends.get('slow')?.resolve(found);
+  await first;
+  const silent = names('silent');
+  await turn();
+  const [again, other] = [names('slow'), names('a')];
+  await turn();
+  assert.deepEqual(asked, ['slow', 'silent', 'a']);
+  for (const host of ['silent', 'a']) ends.get(host)?.resolve(found);
+  await Promise.all([silent, other]);
+  await turn();
+  assert.deepEqual(asked, ['slow', 'silent', 'a', 'slow']);
+  ends.get('slow')?.resolve(found);
+  await again;
+  clock.time += 600_000;
+  const more = [names('silent'), names('slow')];
+  await turn();
+  assert.deepEqual(asked.slice(4), ['silent', 'slow']);
+  for (const host of ['silent', 'slow']) ends.get(host)?.resolve(found);
+  await Promise.all(more);
+});
+
 test('a name server that is silent is told from one that knows no such name', async (t) => {
   const server = createSocket('udp4');
   server.bind(0, '127.0.0.1');
@@ -67,6 +95,9 @@ test('a name server that is silent is told from one that knows no such name', as
   t.after(() => server.close());
   server.on('message', (query, { port, address }) => {
     if (query.includes('silent')) return;
+    // The type of the question follows its name, which ends with 0 (RFC 1035, 4.1.2).
+    const type = query.readUInt16BE(query.indexOf(0, 12) + 1);
+    if (query.includes('half') && type === AAAA) return;
     // The query as an answer: no such name (RFC 1035, 4.1.1).
     const answer = Buffer.from(query);
     answer[2] = 0x81;
@@ -74,5 +105,8 @@ test('a name server that is silent is told from one that knows no such name', as
     server.send(answer, port, address);
   });
   const answers = createIsAnswered([`127.0.0.1:${server.address().port}`]);
-  assert.deepEqual(await Promise.all([answers('silent.example'), answers('unknown.example')]), [false, true]);
+  assert.deepEqual(
+    await Promise.all([answers('silent.example'), answers('half.example'), answers('unknown.example')]),
+    [false, false, true],
+  );
 });

@@ -7,7 +7,7 @@ import { errorCode } from '../unknown-values.ts';
 
 export type Resolve = (host: string) => Promise<LookupAddress[]>;
 
-/** Tells whether the name servers answer for a name, whatever they say. It uses no thread. */
+/** Tells whether the name servers answer for a name, for both families, whatever they say. It uses no thread. */
 export type IsAnswered = (host: string) => Promise<boolean>;
 
 /** Look-ups at once. The thread pool has four threads by default. */
@@ -18,7 +18,10 @@ const PARALLEL_SILENT = 1;
 const SILENT_MS = 1_000;
 /** How long a failure is kept. */
 const FAILED_MS = 60_000;
-const MAX_FAILURES = 1_000;
+/** A name whose look-up took longer than the name servers are waited for counts as one of silent ones for so long. */
+const SLOW_MS = 600_000;
+/** Names of which a failure is kept, and slow ones. */
+const MAX_NAMES = 1_000;
 
 /** `servers`: instead of the system's, for tests. */
 export function createIsAnswered(servers?: readonly string[]): IsAnswered {
@@ -28,14 +31,20 @@ export function createIsAnswered(servers?: readonly string[]): IsAnswered {
       resolver = new Resolver({ timeout: SILENT_MS, tries: 1 });
       if (servers) resolver.setServers(servers);
     }
-    try {
-      await resolver.resolve4(host);
-      return true;
-    } catch (error) {
-      return errorCode(error) !== 'ETIMEOUT';
-    }
+    // A look-up asks for both families, and waits for both.
+    const answered = await Promise.all([
+      isAnswer(resolver.resolve4(host)),
+      isAnswer(resolver.resolve6(host)),
+    ]);
+    return answered.every((one) => one);
   };
 }
+
+const isAnswer = (asked: Promise<unknown>): Promise<boolean> =>
+  asked.then(
+    () => true,
+    (error: unknown) => errorCode(error) !== 'ETIMEOUT',
+  );
 
 /** Returns what runs tasks, at most `parallel` at once, in order of arrival. */
 function createLane(parallel: number): <T>(task: () => Promise<T>) => Promise<T> {
@@ -65,15 +74,30 @@ export function createNames(
 ): Resolve {
   const underWay = new Map<string, Promise<LookupAddress[]>>();
   const failures = new Map<string, { error: unknown; until: number }>();
+  /** Name servers may answer the first question, and be silent at the next one. */
+  const slowUntil = new Map<string, number>();
   const lane = createLane(PARALLEL);
   const silentLane = createLane(PARALLEL_SILENT);
 
-  async function look(host: string): Promise<LookupAddress[]> {
-    const run = (await answers(host)) ? lane : silentLane;
+  async function timed(host: string): Promise<LookupAddress[]> {
+    const begun = now();
     try {
-      return await run(() => resolve(host));
+      return await resolve(host);
+    } finally {
+      if (now() - begun > SILENT_MS) {
+        if (slowUntil.size >= MAX_NAMES) slowUntil.clear();
+        slowUntil.set(host, now() + SLOW_MS);
+      }
+    }
+  }
+
+  async function look(host: string): Promise<LookupAddress[]> {
+    const isSlow = (slowUntil.get(host) ?? 0) > now();
+    const run = !isSlow && (await answers(host)) ? lane : silentLane;
+    try {
+      return await run(() => timed(host));
     } catch (error) {
-      if (failures.size >= MAX_FAILURES) failures.clear();
+      if (failures.size >= MAX_NAMES) failures.clear();
       failures.set(host, { error, until: now() + FAILED_MS });
       throw error;
     }

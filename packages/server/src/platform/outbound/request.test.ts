@@ -54,6 +54,10 @@ test('link-local, multicast, unspecified and denied addresses are refused in eve
     '::ffff:10.1.2.3',
     '64:ff9b::a01:203',
     '2001:db8:1::7',
+    '64:ff9b:1::a9fe:a9fe',
+    '::ffff:0:a9fe:a9fe',
+    '2002:a9fe:a9fe::1',
+    '2001:0:a9fe:a9fe::1',
   ])
     assert.equal(judge(text), 'address_refused', text);
   for (const text of ['10.2.0.1', '192.168.1.9', '127.0.0.1', '::1', 'fd00::1', '203.0.113.7', '2001:db8::7'])

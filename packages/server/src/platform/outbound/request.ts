@@ -24,6 +24,8 @@ export type OutboundRequest = {
   plain: PlainHttp;
   /** How much of the body is read, in bytes. 0: none. */
   maxBytes: number;
+  /** Default: 5 seconds. */
+  timeoutMs?: number;
   /** Certificates to trust besides the system's, for tests. */
   ca?: string;
   /** For tests. */
@@ -101,7 +103,7 @@ const lookupOf =
 
 function exchange(
   url: URL,
-  { method, headers = {}, body, maxBytes, ca }: OutboundRequest,
+  { method, headers = {}, body, maxBytes, timeoutMs = OUTBOUND_TIMEOUT_MS, ca }: OutboundRequest,
   lookupAllowed: LookupFunction,
 ): Promise<OutboundAnswer> {
   const options = {
@@ -113,7 +115,7 @@ function exchange(
       ...headers,
       ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
     },
-    signal: AbortSignal.timeout(OUTBOUND_TIMEOUT_MS),
+    signal: AbortSignal.timeout(timeoutMs),
   };
   return new Promise((resolve, reject) => {
     const sent =

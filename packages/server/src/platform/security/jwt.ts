@@ -294,6 +294,14 @@ export function readListed(token: string): TokenClaims | undefined {
   return payload === undefined ? undefined : readPayload(payload);
 }
 
+/** Returns the id of the key that signed a token, under the same condition as `readListed`. */
+export function keyIdOfListed(token: string): string | undefined {
+  const header = splitToken(token)?.[0];
+  return header === undefined
+    ? undefined
+    : headerPattern.exec(Buffer.from(header, 'base64url').toString())?.[2];
+}
+
 /** Returns the SHA-256 of the token's text, the key of the allowlist. Another spelling is another token. */
 export function tokenHash(token: string): Buffer {
   return hash('sha256', token, 'buffer');

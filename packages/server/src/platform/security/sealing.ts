@@ -27,7 +27,14 @@ export function deriveKey(secret: Buffer, purpose: string): Buffer {
 /** What a sealed secret belongs to. It cannot be unsealed as another kind, or for another record. */
 export type SealOwner = {
   /** In the singular: each kind has its own key. */
-  kind: 'signing key' | 'totp secret' | 'provider secret' | 'provider sign-in' | 'provider ID token';
+  kind:
+    | 'signing key'
+    | 'audit key'
+    | 'totp secret'
+    | 'provider secret'
+    | 'provider sign-in'
+    | 'provider ID token'
+    | 'webhook secret';
   id: string;
 };
 

@@ -22,7 +22,10 @@ import { addAppUser, completeSignIn, enrol } from '@castellan/testing/second-fac
 import { isAccepted } from '@castellan/testing/sessions/accounts';
 import { addPerson, eventsOf } from '@castellan/testing/users/people';
 
-const service = await startTestService({ after }, { PUBLIC_URL: PASSKEY_URL, ACCOUNT_EMAIL_LIMIT: 'off' });
+const service = await startTestService(
+  { after },
+  { PUBLIC_URL: PASSKEY_URL, ACCOUNT_EMAIL_LIMIT: 'off', SELF_DELETION_DAYS: '0' },
+);
 const admin = await signIn(service, ADMIN);
 const visitor = service.client();
 const [NEW_PASSWORD] = strongPasswords;
@@ -142,6 +145,61 @@ test('an undo of a later change does not end the link of an earlier one', async 
   assert.equal(await emailOf(id), email);
 });
 
+const leave = ({ client }: Pick<Awaited<ReturnType<typeof hijacked>>, 'client'>) =>
+  client.delete(paths.me, { current_password: PASSWORD });
+
+test('an account that was deleted since stays as long as the link works, and the undo keeps it', async () => {
+  const account = await hijacked();
+  const left = await leave(account);
+  assert.equal(left.status, 202, left.text);
+  const [link] = await service.sql<{ expires_at: Date }>(
+    "select expires_at from one_time_tokens where user_id = $1 and purpose = 'revert_email'",
+    [account.id],
+  );
+  assert.ok(link && Date.parse(left.body.data.deletion_due_at) >= link.expires_at.getTime());
+  const keeping = await linkTo(service, account.theirs, 'deletion_planned');
+  const answer = await undo(account.token);
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(
+    await service.sql('select email, is_active, deletion_due_at from users where id = $1', [account.id]),
+    [{ email: account.email, is_active: true, deletion_due_at: null }],
+  );
+  assert.deepEqual((await eventsOf(service, answer)).map(({ action }) => action).sort(), [
+    'email_change_reverted',
+    'self_deletion_undone',
+  ]);
+  assertRefused(await visitor.post(paths.undoDeletion, { token: keeping }), 400, 'undo_token_invalid');
+  const own = await linkTo(service, account.email, 'password_reset');
+  assert.equal((await confirmReset(visitor, own, NEW_PASSWORD)).status, 200);
+  await signIn(service, { email: account.email, password: NEW_PASSWORD });
+});
+
+test('the mail to the former address comes although the account was deleted before it was sent', async () => {
+  const account = await hijacked();
+  const [row] = await service.sql<{ kind: string; payload: object }>(
+    `select kind, payload from outbox where kind = 'email_changed' and payload->>'change' in (
+       select id::text from email_changes where user_id = $1)`,
+    [account.id],
+  );
+  assert.equal((await leave(account)).status, 202);
+  await service.sql('insert into outbox (kind, payload) values ($1, $2)', [row?.kind, row?.payload]);
+  service.service.deps.accountMail.wake();
+  const late = await linkTo(service, account.email, 'email_changed', 1);
+  assert.equal((await undo(late)).status, 200);
+  assert.equal(await emailOf(account.id), account.email);
+});
+
+test('an account that an administrator deactivated stays so, and its link ends', async () => {
+  const account = await hijacked();
+  assert.equal((await leave(account)).status, 202);
+  assert.equal((await admin.put(`/api/v1/users/${account.id}`, { is_active: false })).status, 200);
+  assertRefused(await undo(account.token), 400, 'email_undo_token_invalid');
+  assert.deepEqual(
+    await service.sql('select is_active, deletion_due_at from users where id = $1', [account.id]),
+    [{ is_active: false, deletion_due_at: null }],
+  );
+});
+
 test('a request under way ends with the undo, also where its mail is sent late', async () => {
   const { id, client, token } = await hijacked();
   const next = newEmail('next');
@@ -170,6 +228,11 @@ test('what a hijacker does to the account does not end the link', async () => {
     async ({ theirs }: Awaited<ReturnType<typeof hijacked>>) =>
       confirmReset(visitor, await resetLink(service, theirs), NEW_PASSWORD),
     async ({ client }: Awaited<ReturnType<typeof hijacked>>) => client.post('/api/v1/auth/logout/all'),
+    async (account: Awaited<ReturnType<typeof hijacked>>) => {
+      assert.equal((await leave(account)).status, 202);
+      const token = await linkTo(service, account.theirs, 'deletion_planned');
+      return visitor.post(paths.undoDeletion, { token });
+    },
   ]) {
     const account = await hijacked();
     const done = await act(account);

@@ -336,7 +336,10 @@ test('an account that nobody has verified goes to the person with the trusted ad
   assert.equal((await attacker.get('/api/v1/users/me')).status, 401);
   const [entry] = (await entriesOf(service, answer)).filter(({ action }) => action === 'identity_connected');
   assert.deepEqual([entry?.details.automatic, entry?.details.taken_over], [true, true]);
-  assert.equal((await service.mailTo(person.email)).kind, 'account_taken_over');
+  const mail = await service.mailTo(person.email);
+  assert.equal(mail.kind, 'account_taken_over');
+  // Without the names that the account came with.
+  assert.match(mail.text, /^Hello,$/m);
 });
 
 test('an account with a second factor is not taken over with its address: somebody has proved it before', async () => {
@@ -384,6 +387,38 @@ test('an invited person who signs in with the trusted address has accepted, and 
     .client()
     .post('/api/v1/auth/accept-invitation', { token, password: PASSWORD, first_name: 'Eve', last_name: '' });
   assert.equal(late.body.code, 'invitation_token_invalid');
+});
+
+test('an invitation that has ended is accepted with a provider no more than by its link', async () => {
+  const admin = await signIn(service, ADMIN);
+  const ends: ((id: string) => Promise<unknown>)[] = [
+    (id) =>
+      service.sql("update users set invitation_expires_at = now() - interval '1 second' where id = $1", [id]),
+    // What an administrator does to the access of an account ends its links.
+    (id) => admin.delete(`/api/v1/users/${id}/sessions`),
+  ];
+  for (const end of ends) {
+    const email = newEmail('late');
+    const { id } = (await admin.post('/api/v1/users/invitations', { email, first_name: 'Ada' })).body.data;
+    await linkTo(service, email, 'invitation');
+    await end(id);
+    const account = somebody({ email });
+    const answer = await signInThere(service.client(), provider, account);
+    assert.equal(await outcome(answer), 'invitation');
+    const [entry] = await entriesOf(service, answer);
+    assert.deepEqual(
+      [entry?.action, entry?.resource_id, entry?.details.reason],
+      ['provider_sign_in_failed', id, 'invitation_ended'],
+    );
+    assert.equal(await identitiesOf(id), 0);
+    const [row] = await service.sql(
+      'select invited_at is not null as invited, verified from users where id = $1',
+      [id],
+    );
+    assert.deepEqual(row, { invited: true, verified: false });
+    assert.equal((await admin.post(`/api/v1/users/${id}/invitation`)).status, 200);
+    assert.equal(await outcome(await signInThere(service.client(), provider, account)), 'signed_in');
+  }
 });
 
 test('neither an unverified account that is not active, nor that of a superuser, is taken over', async () => {

@@ -222,6 +222,26 @@ test('an answer that is posted waits for the browser with the cookie, and counts
   assert.equal(failure(none), 'expired');
 });
 
+test('an answer that is posted in another form is refused, in words that fit', async () => {
+  for (const [raw, type] of [
+    ['{}', 'application/json'],
+    ['', undefined],
+    ['state=x', 'text/plain'],
+  ] as const) {
+    const answer = await service
+      .client()
+      .request('POST', `/api/v1/auth/providers/${provider.slug}/callback`, {
+        raw,
+        headers: { 'content-type': type ?? null },
+      });
+    assert.deepEqual(
+      [answer.status, answer.body.detail],
+      [415, 'Send the body as Content-Type: application/x-www-form-urlencoded.'],
+      type,
+    );
+  }
+});
+
 test('an unknown provider, and one that is not active, begin nothing, and end what was begun', async () => {
   const off = await addProvider(service, issuer);
   const { client, came } = await answered(service.client(), off);
@@ -254,6 +274,19 @@ test('what an application asks for is passed on, as far as the record says what 
   };
   assert.deepEqual(await askedOf(mapped), ['https://acme/mfa', 'login', '60', 'ada@example.com']);
   assert.deepEqual(await askedOf(provider), [null, 'login', '60', 'ada@example.com']);
+  for (const [prompt, expected] of [
+    ['select_account', 'login'],
+    ['consent select_account', 'login'],
+    ['consent', null],
+  ] as const) {
+    const asking = await keepRequest(db, {
+      kind: 'interaction',
+      applicationId: null,
+      parameters: { prompt },
+    });
+    const url = new URL(await begin(service.client(), provider, { interaction_id: asking.id }));
+    assert.equal(url.searchParams.get('prompt'), expected, prompt);
+  }
 });
 
 test('sign-ins that have ended are removed, and those that wait stay', async () => {

@@ -46,6 +46,35 @@ test('the age of a sign-in at the provider counts, by the clock of the provider'
   }
 });
 
+test('the age of a sign-in is measured by one clock, and counted by that of the database', async (t) => {
+  t.after(() => {
+    issuer.misbehaviour = {};
+  });
+  const { clock } = service.service.deps;
+  const { now } = clock;
+  const ageOf = async (id: string): Promise<number> => {
+    const rows = await service.sql<{ age: number }>(
+      `select extract(epoch from clock_timestamp() - coalesce(t.auth_time, s.created_at))::float8 as age
+       from sessions s join session_tokens t on t.session_id = s.id where s.user_id = $1 and t.kind = 'access'`,
+      [id],
+    );
+    return rows[0]?.age ?? Number.NaN;
+  };
+  for (const skew of [-50, 50])
+    for (const age of [0, 600]) {
+      issuer.misbehaviour = age === 0 ? {} : { idToken: { auth_time: secondsAgo(age) } };
+      const clockOf = t.mock.method(clock, 'now', () => now() + skew * 1_000);
+      const there = somebody();
+      assert.equal(pageOf(await signInThere(service.client(), provider, there)).result, 'signed_in');
+      clockOf.mock.restore();
+      const [{ id = '' } = {}] = await service.sql<{ id: string }>('select id from users where email = $1', [
+        there.email,
+      ]);
+      const counted = await ageOf(id);
+      assert.ok(Math.abs(counted - age) < 10, `${counted} s, not ${age}, with a clock off by ${skew} s`);
+    }
+});
+
 test('the second step proves the person anew, and the trust of a device does not', async (t) => {
   t.after(() => {
     issuer.misbehaviour = {};

@@ -128,6 +128,8 @@ test('GitHub: who somebody is comes from its API, and the address is primary and
     idToken: null,
   });
   assert.equal(claims.login, 'ada');
+  // An application may ask for a recent sign-in. GitHub does not tell when it asked.
+  assert.equal((await signInAt(setting, { maxAge: 60 })).ageSeconds, null);
   const token = issuer.asked.find(({ endpoint }) => endpoint === 'token');
   assert.deepEqual(
     [token?.headers.accept, token?.form.get('client_secret'), token?.form.get('code_verifier')?.length],

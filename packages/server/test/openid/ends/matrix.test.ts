@@ -12,7 +12,7 @@ import { readToken } from '@castellan/testing/sessions/own-tokens';
 import { endLostAccessOfAll, removeSessionRows } from '../../../src/cleanup.ts';
 import { settleRestored } from '../../../src/modules/backup/after-restore.ts';
 import { noticeExpiredSessions } from '../../../src/modules/openid/notices/rows.ts';
-import { resetSigningKeys, revokeSigningKey } from '../../../src/modules/sessions/key-revocation.ts';
+import { resetSigningKeys, revokeSigningKey } from '../../../src/modules/sessions/keys/revocation.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
 import { path } from '../../applications/fixture.ts';
 import { assertError, exchange, post, refresh, tokensOf, userinfo } from '../fixture.ts';

@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { TEST_SECRET_KEY } from '@castellan/testing/harness';
 import { formRequest } from '@castellan/testing/service-accounts/token-services';
 import { signJwt } from '../../../src/modules/openid/tokens/signed-jwt.ts';
-import { rotateSigningKey } from '../../../src/modules/sessions/key-rotation.ts';
+import { rotateSigningKey } from '../../../src/modules/sessions/keys/rotation.ts';
 import { startWithAdmin } from '../../applications/fixture.ts';
 import { addApplication } from '../fixture.ts';
 import {

@@ -6,8 +6,8 @@ import { signIn, TEST_SECRET_KEY } from '@castellan/testing/harness';
 import { type Account, addUser } from '@castellan/testing/sessions/accounts';
 import { readToken } from '@castellan/testing/sessions/own-tokens';
 import { statementsOf } from '@castellan/testing/statements';
-import { revokeSigningKey } from '../../../src/modules/sessions/key-revocation.ts';
-import { rotateSigningKey } from '../../../src/modules/sessions/key-rotation.ts';
+import { revokeSigningKey } from '../../../src/modules/sessions/keys/revocation.ts';
+import { rotateSigningKey } from '../../../src/modules/sessions/keys/rotation.ts';
 import { findBy, findWith, isLive, reload, SSO, ssoOf, startWithApplication } from './fixture.ts';
 
 const { service, admin } = await startWithApplication({ after });

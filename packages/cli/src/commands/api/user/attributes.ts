@@ -1,17 +1,27 @@
-// `castellan user attribute`: the values that a user has of attributes.
+// `castellan user attribute`: the values that a user has of attributes; `--set` gives them to new users too.
 import type { ResultOf } from '@castellan/sdk';
 import { change, changeOptions, ifVersion, report, versionOption } from '../../../api/changes.ts';
 import { type Api, apiOptions, overApi } from '../../../api/connection.ts';
 import { tableOf } from '../../../api/output.ts';
 import { jsonText } from '../../../api/text.ts';
-import { argumentOf, type Command, Failure, listOf, UsageError } from '../../../command.ts';
+import { argumentOf, type Command, Failure, listOf, type Option, UsageError } from '../../../command.ts';
 import { user, userOf } from './arguments.ts';
 
 type Type = ResultOf<'GET /api/v1/user-attributes'>['data'][number]['type'];
 const texts: readonly Type[] = ['string', 'date', 'url', 'enum'];
 
-/** Returns the merge patch that the options ask for. Rejects with a Failure (3) for an attribute that is not declared. */
-async function patchOf({ client, call }: Api): Promise<Record<string, unknown>> {
+export const setOption: Option = {
+  flags: '--set <name=value>',
+  help: 'A value of an attribute, as JSON for numbers, booleans and json; nothing after = removes it. Repeatable.',
+  list: true,
+};
+
+/**
+ * Returns the merge patch that `--set` asks for, or undefined without it. Rejects with a Failure (3) for an attribute that
+ * is not declared.
+ */
+export async function attributesOf({ client, call }: Api): Promise<Record<string, unknown> | undefined> {
+  if (call.values.set === undefined) return undefined;
   const types = new Map<string, Type>();
   for await (const one of client.items('/api/v1/user-attributes', { query: { size: 100 } }))
     types.set(one.name, one.type);
@@ -49,22 +59,14 @@ export const attributes: Readonly<Record<string, Command>> = {
   attribute: {
     summary: 'Show the attributes of a user, or change them with --set.',
     arguments: [user],
-    options: [
-      {
-        flags: '--set <name=value>',
-        help: 'A value, as JSON for numbers, booleans and json; nothing after = removes it. Repeatable.',
-        list: true,
-      },
-      versionOption,
-      ...changeOptions,
-      ...apiOptions,
-    ],
+    options: [setOption, versionOption, ...changeOptions, ...apiOptions],
     run: overApi(async (api) => {
       const user_id = await userOf(api);
-      if (api.call.values.set === undefined) return show(api, user_id);
+      const patch = await attributesOf(api);
+      if (patch === undefined) return show(api, user_id);
       const answer = await change(api, 'PATCH /api/v1/users/{user_id}/attributes', {
         path: { user_id },
-        body: await patchOf(api),
+        body: patch,
         ...ifVersion(api.call),
       });
       report(api, answer, `Attributes of ${argumentOf(api.call, 'user')} changed.`);

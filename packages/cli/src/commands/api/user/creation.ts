@@ -8,6 +8,7 @@ import { eachRow, fromOption, openRows, type Row, textIn, textsIn } from '../../
 import { type Command, given, listOf, type Option, optionOf, UsageError } from '../../../command.ts';
 import { readPassword } from '../../../input/password-input.ts';
 import { nameFields, nameOptions } from './arguments.ts';
+import { attributesOf, setOption } from './attributes.ts';
 
 const roleOption: Option = { flags: '--role <role>', help: 'A role, by name or id. Repeatable.', list: true };
 
@@ -18,7 +19,7 @@ async function rowOfOptions(api: Api): Promise<Row> {
   const names = await valuesOf(api, nameFields);
   for (const [name, { option }] of Object.entries(nameFields))
     if (names[name] === undefined) throw new UsageError(`--${optionName(option)} is missing.`);
-  return { ...names, roles: listOf(api.call, 'role') };
+  return { ...names, roles: listOf(api.call, 'role'), attributes: await attributesOf(api) };
 }
 
 /** Creates a user. Returns null for a dry run. */
@@ -36,7 +37,7 @@ async function create(api: Api, row: Row, password: string, more: { must_change_
 }
 
 const fromRows = (api: Api, from: string, work: (row: Row) => Promise<{ message: string; id?: string }>) => {
-  for (const name of [...nameOptions, roleOption, retryOption].map(optionName))
+  for (const name of [...nameOptions, roleOption, setOption, retryOption].map(optionName))
     if (api.call.values[name] !== undefined)
       throw new UsageError(`--from has it for each row: leave out --${name}.`);
   return eachRow(api.call, openRows(from), work);
@@ -110,7 +111,11 @@ async function inviteUser(api: Api): Promise<void> {
   if (names.email === undefined) throw new UsageError('--email is missing.');
   report(
     api,
-    await invite(api, { ...names, roles: listOf(api.call, 'role') }),
+    await invite(api, {
+      ...names,
+      roles: listOf(api.call, 'role'),
+      attributes: await attributesOf(api),
+    }),
     `User ${names.email} invited. The mail is on its way.`,
   );
 }
@@ -121,6 +126,7 @@ export const creation: Readonly<Record<string, Command>> = {
     options: [
       ...nameOptions,
       roleOption,
+      setOption,
       { flags: '--must-change-password', help: 'The user must choose a password at the first sign-in.' },
       fromOption,
       retryOption,
@@ -138,6 +144,7 @@ export const creation: Readonly<Record<string, Command>> = {
     options: [
       ...nameOptions,
       roleOption,
+      setOption,
       {
         flags: '--expires-in-hours <hours>',
         help: 'How long the link works, 1 to 720. Default: INVITATION_EXPIRE_HOURS of the service.',

@@ -45,7 +45,7 @@ export function AuditTimeline({
   useSyncExternalStore(subscribeZone, currentZone);
   const box = useRef<HTMLDivElement>(null);
   const routine = useRoutine(filter);
-  const { query, entries, leftOut, mayRead } = useAuditLog(routine.filter, isLive);
+  const { query, entries, seals, leftOut, mayRead } = useAuditLog(routine.filter, isLive);
   const hidden = leftOut && isAnyLeftOut(leftOut) ? leftOut : undefined;
   const isEmpty = entries?.length === 0;
   const { onPick, onOpen, activeId } = rows;
@@ -118,6 +118,7 @@ export function AuditTimeline({
               <EntryRow
                 key={entry.id}
                 entry={entry}
+                seal={seals.get(entry.id)}
                 onPick={onPick}
                 onOpen={onOpen}
                 isActive={entry.id === activeId}

@@ -1,7 +1,7 @@
 // Everything that one audit entry holds: the fields that changed, the facts around it, and the entry as JSON.
 import type { AuditLogEntry } from '@castellan/sdk';
 import { CopyButton } from '@mantine/core';
-import type { ReactElement } from 'react';
+import type { ReactElement, ReactNode } from 'react';
 import {
   actorNameOf,
   type Change,
@@ -10,7 +10,9 @@ import {
   rawOf,
   targetNameOf,
 } from '../../data/audit/entries.ts';
-import { t } from '../../text.ts';
+import { labelOf, usePerson } from '../../data/people.ts';
+import { later, t } from '../../text.ts';
+import { ReadErrors } from '../page/states.tsx';
 import { Moment } from '../text/time.tsx';
 import { type OnPick, Pick } from './Pick.tsx';
 
@@ -25,11 +27,11 @@ export function EntryDetails({ entry, onPick, headingLevel }: Props): ReactEleme
     <div className="entry-details">
       {changes.length > 0 && (
         <>
-          <Title className="section-title">{t.audit.changed}</Title>
+          <Title className="section-title">{later.entry.changed}</Title>
           <Changes changes={changes} />
         </>
       )}
-      <Title className="section-title">{t.audit.facts}</Title>
+      <Title className="section-title">{later.entry.facts}</Title>
       <dl className="facts">
         <Fact label={t.audit.time}>
           <Moment at={entry.timestamp} />
@@ -42,6 +44,7 @@ export function EntryDetails({ entry, onPick, headingLevel }: Props): ReactEleme
             <Pick name="actor" value={entry.actor_id} text={actor} onPick={onPick} />
           </Fact>
         )}
+        {entry.acted_by_id !== undefined && <ActedBy id={entry.acted_by_id} onPick={onPick} />}
         {target !== null && (
           <Fact label={t.audit.target}>
             <Pick name="target" value={entry.resource_id} text={target} onPick={onPick} />
@@ -67,7 +70,7 @@ export function EntryDetails({ entry, onPick, headingLevel }: Props): ReactEleme
         ))}
       </dl>
       <details className="raw">
-        <summary>{t.audit.raw}</summary>
+        <summary>{later.entry.raw}</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
         <pre tabIndex={0}>{rawOf(entry)}</pre>
         <CopyButton value={rawOf(entry)}>
@@ -82,6 +85,17 @@ export function EntryDetails({ entry, onPick, headingLevel }: Props): ReactEleme
   );
 }
 
+/** Entries name who acted as their actor by the id alone. */
+function ActedBy({ id, onPick }: { id: string; onPick: OnPick | undefined }): ReactElement {
+  const { person, read } = usePerson(id);
+  return (
+    <Fact label={t.audit.actedBy}>
+      <Pick name="acted_by" value={id} text={person ? labelOf(person) : id} onPick={onPick} />
+      <ReadErrors of={[read]} />
+    </Fact>
+  );
+}
+
 /** `isName`: the label is the name of a detail, as the service writes it. */
 function Fact({
   label,
@@ -90,7 +104,7 @@ function Fact({
 }: {
   label: string;
   isName?: boolean;
-  children: ReactElement;
+  children: ReactNode;
 }): ReactElement {
   return (
     <div>
@@ -102,12 +116,12 @@ function Fact({
 
 function Changes({ changes }: { changes: readonly Change[] }): ReactElement {
   return (
-    <table className="changes" aria-label={t.audit.changed}>
+    <table className="changes" aria-label={later.entry.changed}>
       <thead>
         <tr>
-          <th scope="col">{t.audit.field}</th>
-          <th scope="col">{t.audit.before}</th>
-          <th scope="col">{t.audit.after}</th>
+          <th scope="col">{later.entry.field}</th>
+          <th scope="col">{later.entry.before}</th>
+          <th scope="col">{later.entry.after}</th>
         </tr>
       </thead>
       <tbody>
@@ -119,10 +133,10 @@ function Changes({ changes }: { changes: readonly Change[] }): ReactElement {
             {change.added && change.removed ? (
               <>
                 <td>
-                  <Items items={change.removed} sign="−" className="was" text={t.audit.wasRemoved} />
+                  <Items items={change.removed} sign="−" className="was" text={later.entry.wasRemoved} />
                 </td>
                 <td>
-                  <Items items={change.added} sign="+" className="is" text={t.audit.wasAdded} />
+                  <Items items={change.added} sign="+" className="is" text={later.entry.wasAdded} />
                 </td>
               </>
             ) : (

@@ -1,5 +1,5 @@
 // One entry of the audit log as a sentence, with its time, its outcome and where it came from.
-import type { AuditLogEntry } from '@castellan/sdk';
+import type { AuditLogEntry, EntrySeal } from '@castellan/sdk';
 import {
   IconBan,
   IconChevronDown,
@@ -20,12 +20,13 @@ import {
   targetNameOf,
   toneOf,
 } from '../../data/audit/entries.ts';
-import { t } from '../../text.ts';
+import { t, withLaterTexts } from '../../text.ts';
 import { type OnPick, Pick } from './Pick.tsx';
+import { SealMark } from './SealMark.tsx';
 
 // Loaded when an entry opens.
 const EntryDetails = lazy(() =>
-  import('./EntryDetails.tsx').then(({ EntryDetails: details }) => ({ default: details })),
+  withLaterTexts(import('./EntryDetails.tsx')).then(({ EntryDetails: details }) => ({ default: details })),
 );
 
 const icons: Readonly<Record<Tone, typeof IconBan>> = {
@@ -51,13 +52,14 @@ export const sentenceOf = (entry: AuditLogEntry): string =>
 
 type Props = {
   entry: AuditLogEntry;
+  seal: EntrySeal | undefined;
   onPick?: OnPick | undefined;
   /** Opens the details elsewhere. Without it, they open below the sentence. */
   onOpen?: ((id: string) => void) | undefined;
   isActive: boolean;
 };
 
-export function EntryRow({ entry, onPick, onOpen, isActive }: Props): ReactElement {
+export function EntryRow({ entry, seal, onPick, onOpen, isActive }: Props): ReactElement {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   const tone = toneOf(entry.action);
@@ -82,11 +84,17 @@ export function EntryRow({ entry, onPick, onOpen, isActive }: Props): ReactEleme
           </time>
           {tone === 'bad' && <span className="badge badge-bad">{t.audit.refused}</span>}
           {reason !== null && <span>{new Map(Object.entries(t.audit.reasons)).get(reason) ?? reason}</span>}
+          {entry.acted_by_id !== undefined && (
+            <span className="badge badge-warn">
+              <Pick name="acted_by" value={entry.acted_by_id} text={t.audit.actedAs} onPick={onPick} />
+            </span>
+          )}
           <Pick name="action" value={entry.action} text={entry.action} onPick={onPick} className="mono" />
           {address !== null && (
             <Pick name="address" value={address} text={address} onPick={onPick} className="mono" />
           )}
           {typeof leftOut === 'number' && <span>{t.audit.leftOut(leftOut)}</span>}
+          {seal && <SealMark seal={seal} />}
         </p>
         {isOpen && (
           <div id={id}>

@@ -4,7 +4,7 @@ import type { ReactElement } from 'react';
 import { t } from '../../text.ts';
 
 /** The filters of the page Audit log that a value of an entry can set. */
-type PickName = 'actor' | 'target' | 'action' | 'address' | 'type';
+type PickName = 'actor' | 'acted_by' | 'target' | 'action' | 'address' | 'type';
 export type OnPick = (name: PickName, value: string) => void;
 
 type Props = {

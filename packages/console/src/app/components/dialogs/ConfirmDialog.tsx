@@ -19,7 +19,11 @@ type Props = {
   nothing?: string;
   /** Something is still to be chosen or typed. */
   isDisabled?: boolean;
+  /** Fields among the children, which show their own errors. */
+  fields?: readonly string[];
   children?: ReactNode;
+  /** What the person types to confirm, below what the change would do, in the place of a number. */
+  confirmation?: ReactNode;
 };
 
 /** Stays open, with what was typed, until the service has confirmed the change. */
@@ -32,7 +36,7 @@ export function ConfirmDialog({
   ...rest
 }: Props): ReactElement {
   const [typed, setTyped] = useState('');
-  const needed = numberToType(preview?.data);
+  const needed = rest.confirmation ? null : numberToType(preview?.data);
   const isBlocked =
     rest.isDisabled === true ||
     (preview !== undefined && (!preview.data || preview.data.would_be_refused !== null)) ||
@@ -51,7 +55,7 @@ export function ConfirmDialog({
         }}
         isPending={rest.isPending}
         error={rest.error}
-        fields={[]}
+        fields={rest.fields ?? []}
         submitLabel={rest.confirmLabel}
         isDangerous={rest.isDangerous ?? false}
         isDisabled={isBlocked}
@@ -59,6 +63,7 @@ export function ConfirmDialog({
       >
         {children}
         {preview && <Impact preview={preview} nothing={rest.nothing} />}
+        {rest.confirmation}
         {needed !== null && (
           <TextInput
             label={t.common.confirm.typeCount(String(needed))}

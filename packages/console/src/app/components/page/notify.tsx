@@ -16,6 +16,11 @@ export function notifyDone(message: string): void {
   notifications.show({ message, color: 'teal', autoClose: SHORT_MS, closeButtonProps: closeButtonProps() });
 }
 
+/** Tells once of what the person did not do just now. It stays until it is closed. */
+export function notifyNews(id: string, message: string): void {
+  notifications.show({ id, message, autoClose: false, closeButtonProps: closeButtonProps() });
+}
+
 /** Stays until it is closed. */
 export function notifyFailure(error: unknown, title = t.common.errors.title): void {
   if (wasDeclined(error)) return;

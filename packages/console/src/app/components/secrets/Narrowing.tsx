@@ -3,8 +3,10 @@
 import { type ReactElement, useId } from 'react';
 import './secrets.css';
 
+export type NarrowingTexts = { narrow: string; narrowAll: string; narrowSome: string; narrowNone: string };
+
 type Props = {
-  texts: { narrow: string; narrowAll: string; narrowSome: string; narrowNone: string };
+  texts: NarrowingTexts;
   /** What the owner of the secret may do. */
   permissions: readonly string[];
   /** Null: the secret may use all of them. */

@@ -185,6 +185,7 @@ function Head({ session, showsUser, children }: HeadProps): ReactElement {
         )}
         <span className="session-device" title={session.user_agent ?? undefined}>
           {deviceName(session.user_agent)} {session.current && <Tag tone="accent">{t.sessions.current}</Tag>}{' '}
+          {session.acted_by && <Tag tone="warn">{t.sessions.acting}</Tag>}
           {session.unusual_network === 'new' && <Tag tone="warn">{t.sessions.newNetwork}</Tag>}
           {session.unusual_network === 'changed' && <Tag tone="warn">{t.sessions.changedNetwork}</Tag>}
         </span>
@@ -202,6 +203,7 @@ function Facts({ session, userId }: FactsProps): ReactElement {
   const address = session.origin_address;
   return (
     <span className="session-facts">
+      {session.acted_by && <span>{t.sessions.actedBy(nameOf(session.acted_by))}</span>}
       <Network address={address} />
       {session.unusual_network === 'changed' && (
         <span>

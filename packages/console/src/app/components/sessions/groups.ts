@@ -1,5 +1,5 @@
 // Sessions of one person on one device, put together.
-// It must not hide what stands out: the session in use and those of an unusual network are never folded among others.
+// It must not hide what stands out: the session in use, those in which somebody else acts and those of an unusual network are never folded among others.
 import type { Session, UserSession } from '@castellan/sdk';
 import { deviceOf } from './user-agent.ts';
 
@@ -8,8 +8,8 @@ export type ListedSession = Session & { user?: UserSession['user'] };
 export type SessionGroup<S> = { key: string; sessions: readonly [S, ...S[]] };
 
 /** Two devices are the same as far as people see: by the name that is shown, or without one by the whole User-Agent. */
-function keyOf({ id, user, user_agent, current, unusual_network }: ListedSession): string {
-  if (current) return id;
+function keyOf({ id, user, user_agent, current, acted_by, unusual_network }: ListedSession): string {
+  if (current || acted_by) return id;
   const device = deviceOf(user_agent);
   const name = device?.browser || device?.system ? [device.browser, device.system, device.kind] : user_agent;
   return JSON.stringify([user?.id, name, unusual_network]);

@@ -5,7 +5,10 @@ import { call, reading } from '../api.ts';
 import { useCan } from '../me.tsx';
 
 /** The filters of the service. */
-export type AuditFilter = Omit<NonNullable<InputOf<'GET /api/v1/audit-logs'>['query']>, 'size' | 'cursor'>;
+export type AuditFilter = Omit<
+  NonNullable<InputOf<'GET /api/v1/audit-logs'>['query']>,
+  'size' | 'cursor' | 'sealing'
+>;
 
 const LIVE_MS = 5_000;
 
@@ -20,7 +23,10 @@ const MAX_STEPS = 20;
 
 async function readPage(filter: AuditFilter, from: string, signal: AbortSignal) {
   const read = (cursor: string) =>
-    call('GET /api/v1/audit-logs', { query: { ...filter, ...(cursor === '' ? {} : { cursor }) }, signal });
+    call('GET /api/v1/audit-logs', {
+      query: { ...filter, sealing: true, ...(cursor === '' ? {} : { cursor }) },
+      signal,
+    });
   let page = await read(from);
   for (let step = 1; step < MAX_STEPS && page.data.length === 0 && page.next_cursor !== null; step += 1)
     page = { ...page, ...(await read(page.next_cursor)) };
@@ -42,7 +48,9 @@ export function useAuditLog(filter: AuditFilter, isLive: boolean) {
     refetchInterval: ({ state }) => (isLive && (state.data?.pages.length ?? 0) < 2 ? LIVE_MS : false),
   });
   const entries: AuditLogEntry[] | undefined = query.data?.pages.flatMap(({ data }) => data);
-  // Only the first page has it.
-  const leftOut = query.data?.pages[0]?.routine_left_out;
-  return { query, entries, leftOut, mayRead };
+  const pages = query.data?.pages ?? [];
+  const seals = new Map(pages.flatMap(({ sealing }) => sealing?.entries ?? []).map((one) => [one.id, one]));
+  // Only the first page has what is left out, and it is the newest.
+  const { routine_left_out: leftOut, sealing } = pages[0] ?? {};
+  return { query, entries, seals, leftOut, sealing, mayRead };
 }

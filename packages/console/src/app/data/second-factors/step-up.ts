@@ -1,6 +1,7 @@
 // Lets requests wait while the person proves again who they are, and sends each once more.
 // It must not show anything: the shell shows one dialog, however many requests wait.
 import type { Acr, CastellanError } from '@castellan/sdk';
+import { acting } from '../../../common/acting/acting.ts';
 import { requireFactor } from '../requirement.ts';
 
 export type StepUpAsk = {
@@ -88,7 +89,8 @@ export async function acrossStepUps<T>(
   try {
     return await request();
   } catch (error) {
-    if (!isRefusal(error)) throw error;
+    // Nobody proves who they are as somebody else.
+    if (!isRefusal(error) || acting) throw error;
     if (error.code === 'second_factor_enrolment_required') requireFactor(error.body?.required_acr === 'phr');
     if (error.code !== 'step_up_required') throw error;
     if (isDeclined && isRead) throw error;

@@ -1,5 +1,6 @@
 // Texte, die mehrere Seiten verwenden.
 import { createPlural } from '../../../common/language.ts';
+import { connectionFieldTexts } from '../../../common/messages/de/connection-field-texts.ts';
 import { errorTexts } from '../../../common/messages/de/errors.ts';
 import { fieldTexts } from '../../../common/messages/de/field-texts.ts';
 import { passwordTexts } from '../../../common/messages/de/password.ts';
@@ -12,6 +13,7 @@ export const common: Messages['common'] = {
     label: 'Seiten',
     overview: 'Übersicht',
     users: 'Benutzer',
+    userAttributes: 'Attribute',
     roles: 'Rollen',
     matrix: 'Berechtigungsmatrix',
     roleGroups: 'Rollengruppen',
@@ -23,6 +25,7 @@ export const common: Messages['common'] = {
     applications: 'Anwendungen',
     newApplication: 'Anwendung verbinden',
     identityProviders: 'Anmeldedienste',
+    webhooks: 'Webhooks',
     apiResources: 'API-Ressourcen',
     settings: 'Einstellungen',
     reference: 'API-Referenz',
@@ -100,8 +103,10 @@ export const common: Messages['common'] = {
     notFound: 'Seite nicht gefunden',
     notFoundHelp: 'Die Adresse ist falsch, oder die Seite wurde verschoben.',
     toOverview: 'Zur Übersicht',
+    actingProof:
+      'Ihr Nachweis ist dafür zu alt oder zu schwach. Beenden Sie das Handeln in fremdem Namen, und beginnen Sie neu.',
     byCode: errorTexts,
-    byField: fieldTexts,
+    byField: { ...fieldTexts, ...connectionFieldTexts },
   },
   forbidden: {
     title: 'Sie können diese Seite nicht öffnen',

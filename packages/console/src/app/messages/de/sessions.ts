@@ -13,6 +13,8 @@ export const sessions: Messages['sessions'] = {
   changedNetwork: 'Netz hat gewechselt',
   lastNetwork: 'Zuletzt verwendet aus',
   current: 'Diese Sitzung',
+  acting: 'In fremdem Namen',
+  actedBy: (name) => `${name} handelt im Namen dieser Person`,
   lastUsed: 'Zuletzt aktiv',
   began: (ways) => `Angemeldet mit ${ways}`,
   ways: {

@@ -18,6 +18,7 @@ export const settings: Messages['settings'] = {
     factors: 'Zweite Faktoren',
     devices: 'Geräte',
     sessions: 'Sitzungen und Token',
+    feed: 'Strom der Änderungen',
     limits: 'Ratenbegrenzungen',
     browsers: 'Browser',
     audit: 'Audit-Log',

@@ -18,6 +18,7 @@ export const common = {
     label: 'Pages',
     overview: 'Overview',
     users: 'Users',
+    userAttributes: 'Attributes',
     roles: 'Roles',
     matrix: 'Permission matrix',
     roleGroups: 'Role groups',
@@ -30,6 +31,7 @@ export const common = {
     newApplication: 'Connect an application',
     apiResources: 'API resources',
     identityProviders: 'Sign-in providers',
+    webhooks: 'Webhooks',
     settings: 'Settings',
     reference: 'API reference',
     account: 'My account',
@@ -105,6 +107,8 @@ export const common = {
     notFound: 'Page not found',
     notFoundHelp: 'The address is wrong, or the page has moved.',
     toOverview: 'Go to the overview',
+    /** Of who acts as somebody else. */
+    actingProof: 'Your proof is too old or too weak for this. Stop acting as this user, and begin again.',
     /** By code of the service. A code that is not here shows the text of the service. */
     byCode: ownTexts,
     /** By code of a field error. */

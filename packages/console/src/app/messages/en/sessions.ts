@@ -12,6 +12,8 @@ export const sessions = {
   changedNetwork: 'Network has changed',
   lastNetwork: 'Last used from',
   current: 'This session',
+  acting: 'Acting',
+  actedBy: (name: string) => `${name} acts as this user`,
   lastUsed: 'Last seen',
   started: 'Started',
   began: (ways: string) => `Signed in with ${ways}`,

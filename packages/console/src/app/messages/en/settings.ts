@@ -17,6 +17,7 @@ export const settings = {
     factors: 'Second factors',
     devices: 'Devices',
     sessions: 'Sessions and tokens',
+    feed: 'Change feed',
     limits: 'Rate limits',
     browsers: 'Browsers',
     audit: 'Audit log',

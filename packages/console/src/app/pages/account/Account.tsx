@@ -7,6 +7,7 @@ import { LoadingLines } from '../../components/page/LoadingLines.tsx';
 import { notifyFailure } from '../../components/page/notify.tsx';
 import { PageHeader } from '../../components/page/PageHeader.tsx';
 import { EffectivePermissionList } from '../../components/permissions/EffectivePermissionList.tsx';
+import { acting } from '../../data/acting/acting.ts';
 import { useWrite } from '../../data/api.ts';
 import { auth } from '../../data/auth.ts';
 import { ownIdentities } from '../../data/identities/own-identities.ts';
@@ -25,6 +26,9 @@ const Security = lazy(() =>
 const SetUpRequired = lazy(() =>
   withLaterTexts(import('./security/SetUpRequired.tsx')).then((file) => ({ default: file.SetUpRequired })),
 );
+const MyAttributes = lazy(() =>
+  withLaterTexts(import('./MyAttributes.tsx')).then((file) => ({ default: file.MyAttributes })),
+);
 const MyApplications = lazy(() =>
   withLaterTexts(import('./MyApplications.tsx')).then((file) => ({ default: file.MyApplications })),
 );
@@ -35,6 +39,9 @@ const MyTokens = lazy(() =>
   withLaterTexts(import('./MyTokens.tsx')).then((file) => ({ default: file.MyTokens })),
 );
 const MyData = lazy(() => withLaterTexts(import('./MyData.tsx')).then((file) => ({ default: file.MyData })));
+const ActedAccount = lazy(() =>
+  withLaterTexts(import('./ActedAccount.tsx')).then((file) => ({ default: file.ActedAccount })),
+);
 const NoPassword = lazy(() =>
   withLaterTexts(import('./NoPassword.tsx')).then((file) => ({ default: file.NoPassword })),
 );
@@ -56,6 +63,12 @@ export function Account(): ReactElement {
 function Parts({ onCodes }: { onCodes: (codes: readonly string[]) => void }): ReactElement {
   const { user } = useMe();
   const texts = t.account;
+  if (acting)
+    return (
+      <Suspense fallback={<LoadingLines />}>
+        <ActedAccount />
+      </Suspense>
+    );
   if (requirementOf(user) === 'password_change')
     return (
       <>
@@ -96,6 +109,9 @@ function Parts({ onCodes }: { onCodes: (codes: readonly string[]) => void }): Re
             </h2>
             <OwnPassword />
           </section>
+          <Suspense>
+            <MyAttributes titleId="attributes" />
+          </Suspense>
         </div>
         <div className="account-column">
           <section className="panel" id="security" aria-labelledby="security-title">

@@ -1,19 +1,21 @@
 // One's own data as a file, and the deletion of one's own account where the service allows it.
-import { Button, Group, Modal } from '@mantine/core';
+import { Button, Group, Modal, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { formatDay } from '../../../common/format.ts';
 import { addressOf, pageSettings } from '../../../common/page-settings.ts';
 import { saveBlob } from '../../../common/save-blob.ts';
 import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
+import { fieldError } from '../../components/forms/forms.tsx';
 import { PasswordField } from '../../components/forms/PasswordField.tsx';
-import { notifyFailure } from '../../components/page/notify.tsx';
+import { notifyDone, notifyFailure } from '../../components/page/notify.tsx';
 import { ReadErrors } from '../../components/page/states.tsx';
 import { call } from '../../data/api.ts';
 import { ownIdentities } from '../../data/identities/own-identities.ts';
 import { wasDeclined } from '../../data/second-factors/step-up.ts';
-import { later } from '../../text.ts';
+import { later, t } from '../../text.ts';
 
+const FILE = 'my-data.json';
 const INDENT = 2;
 
 export function MyData({ titleId }: { titleId: string }): ReactElement {
@@ -27,7 +29,8 @@ export function MyData({ titleId }: { titleId: string }): ReactElement {
     try {
       const { data } = await call('GET /api/v1/users/me/export', { timeoutMs: Number.POSITIVE_INFINITY });
       const text = JSON.stringify(data, null, INDENT);
-      saveBlob(new Blob([text], { type: 'application/json' }), 'my-data.json');
+      saveBlob(new Blob([text], { type: 'application/json' }), FILE);
+      notifyDone(t.audit.export.done(FILE));
     } catch (error) {
       notifyFailure(error);
     } finally {
@@ -90,6 +93,7 @@ function AskDialog({ days, onClose, onDone }: AskProps): ReactElement {
       isPending={isPending}
       isDisabled={hasPassword && password === ''}
       error={error}
+      fields={['current_password']}
       onConfirm={() => void remove()}
       onClose={onClose}
     >
@@ -101,6 +105,7 @@ function AskDialog({ days, onClose, onDone }: AskProps): ReactElement {
           label={texts.password}
           autoComplete="current-password"
           value={password}
+          error={fieldError(error, 'current_password')}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
       )}
@@ -114,10 +119,14 @@ function Gone({ due }: { due: string }): ReactElement {
   const leave = (): void => location.replace(addressOf('/login'));
   return (
     <Modal opened onClose={leave} title={texts.gone} withCloseButton={false} size="lg">
-      <p role="status">{texts.goneText(formatDay(due))}</p>
-      <Button onClick={leave} data-autofocus>
-        {texts.onward}
-      </Button>
+      <Stack gap="sm">
+        <p role="status">{texts.goneText(formatDay(due))}</p>
+        <Group justify="flex-end">
+          <Button onClick={leave} data-autofocus>
+            {texts.onward}
+          </Button>
+        </Group>
+      </Stack>
     </Modal>
   );
 }

@@ -1,7 +1,7 @@
 // The page Audit log: what happened, filtered by anything that an entry holds.
 
 import { Button, Switch } from '@mantine/core';
-import { IconFilterOff } from '@tabler/icons-react';
+import { IconFilterOff, IconLock } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useState, useSyncExternalStore } from 'react';
 import { currentZone, subscribeZone } from '../../../common/format.ts';
@@ -12,16 +12,22 @@ import { ExportMenu } from '../../components/lists/ExportMenu.tsx';
 import { PageHeader } from '../../components/page/PageHeader.tsx';
 import { NoMatch } from '../../components/page/states.tsx';
 import { call } from '../../data/api.ts';
+import { knownActions } from '../../data/audit/actions.ts';
+import { useAuditLog } from '../../data/audit/audit.ts';
 import { withMark } from '../../data/download.ts';
-import { t } from '../../text.ts';
-import { knownActions } from './actions.ts';
+import { t, withLaterTexts } from '../../text.ts';
 import './audit-page.css';
 import { Chips } from './Chips.tsx';
 import { FilterBar } from './FilterBar.tsx';
 import { type AuditSearch, filtersIn, isFiltered, toFilter, withKnownAction } from './filter.ts';
 import { SavedFilters } from './SavedFilters.tsx';
 
-const EntryPane = lazy(() => import('./EntryPane.tsx').then(({ EntryPane: pane }) => ({ default: pane })));
+const EntryPane = lazy(() =>
+  withLaterTexts(import('./EntryPane.tsx')).then(({ EntryPane: pane }) => ({ default: pane })),
+);
+const SealedLog = lazy(() =>
+  withLaterTexts(import('./SealedLog.tsx')).then(({ SealedLog: sealed }) => ({ default: sealed })),
+);
 
 const route = getRouteApi('/audit');
 
@@ -32,6 +38,8 @@ export function Audit(): ReactElement {
   const [isLive, setLive] = useState(false);
   const filter = toFilter(search, knownActions(), zone);
   const { filter: shownFilter } = useRoutine(filter);
+  const { sealing } = useAuditLog(shownFilter, isLive);
+  const [isHeadOpen, setHeadOpen] = useState(false);
 
   const change = (part: AuditSearch): void =>
     void navigate({ search: (now) => ({ ...now, ...part, entry: undefined }) });
@@ -54,6 +62,14 @@ export function Audit(): ReactElement {
               checked={isLive}
               onChange={(event) => setLive(event.currentTarget.checked)}
             />
+            <Button
+              variant="default"
+              leftSection={<IconLock size={16} aria-hidden />}
+              disabled={!sealing}
+              onClick={() => setHeadOpen(true)}
+            >
+              {t.audit.sealedLog}
+            </Button>
             <SavedFilters current={filtersIn(search)} onApply={(saved) => void navigate({ search: saved })} />
             <ExportMenu
               fileName="audit-log"
@@ -64,6 +80,11 @@ export function Audit(): ReactElement {
           </>
         }
       />
+      {sealing && (
+        <Suspense>
+          <SealedLog sealing={sealing} isOpen={isHeadOpen} onClose={() => setHeadOpen(false)} />
+        </Suspense>
+      )}
       <FilterBar search={search} onChange={change} />
       {isFiltered(search) && (
         <div className="filters">

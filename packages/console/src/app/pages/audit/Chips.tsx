@@ -19,9 +19,11 @@ type Props = { search: AuditSearch; onRemove: (name: FilterName) => void };
 export function Chips({ search, onRemove }: Props): ReactElement {
   const { person: actor } = usePerson(search.actor);
   const { name: actorName, read: readActor } = useNameInLog('actor', actor ? undefined : search.actor);
+  const { person: actedBy } = usePerson(search.acted_by);
   const { name: targetName, read: readTarget } = useNameInLog('target', search.target);
   const textOf = (name: FilterName, value: string): string => {
     if (name === 'actor') return actor ? labelOf(actor) : (actorName ?? value);
+    if (name === 'acted_by') return actedBy ? labelOf(actedBy) : value;
     if (name === 'target') return targetName ?? value;
     if (name === 'result') return value === 'failure' ? t.audit.failure : t.audit.success;
     if (name === 'from' || name === 'to') {

@@ -5,9 +5,9 @@ import { type ReactElement, useMemo } from 'react';
 import { PersonPicker } from '../../components/forms/PersonPicker.tsx';
 import { useTypedText } from '../../components/lists/debounce.ts';
 import { FilterFold } from '../../components/lists/FilterFold.tsx';
+import { knownActions, meaningOf } from '../../data/audit/actions.ts';
 import { t } from '../../text.ts';
 import { searchFor } from '../../text-search.ts';
-import { knownActions, meaningOf } from './actions.ts';
 import { type AuditSearch, filtersIn } from './filter.ts';
 
 const types = [
@@ -21,6 +21,7 @@ const types = [
   'api_resource',
   'user_attribute',
   'identity_provider',
+  'webhook',
   'access',
   'signing_key',
   'security_event',

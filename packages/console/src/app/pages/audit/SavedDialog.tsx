@@ -3,7 +3,7 @@ import { ActionIcon, Modal, TextInput } from '@mantine/core';
 import { IconTrash } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
 import { Form } from '../../components/forms/forms.tsx';
-import { t } from '../../text.ts';
+import { later, t } from '../../text.ts';
 import { type AuditSearch, isFiltered } from './filter.ts';
 import { readSaved, type SavedFilter, writeSaved } from './saved.ts';
 
@@ -30,7 +30,7 @@ export function SavedDialog({ current, onApply, onClose }: Props): ReactElement 
       closeButtonProps={{ 'aria-label': t.common.actions.close }}
     >
       {saved.length === 0 ? (
-        <p className="muted">{t.audit.saved.none}</p>
+        <p className="muted">{later.savedFilters.none}</p>
       ) : (
         <ul className="saved-filters">
           {saved.map((one) => (
@@ -41,7 +41,7 @@ export function SavedDialog({ current, onApply, onClose }: Props): ReactElement 
               <ActionIcon
                 variant="subtle"
                 color="gray"
-                aria-label={t.audit.saved.remove(one.name)}
+                aria-label={later.savedFilters.remove(one.name)}
                 onClick={() => store(saved.filter(({ name: other }) => other !== one.name))}
               >
                 <IconTrash size={16} aria-hidden />
@@ -60,15 +60,15 @@ export function SavedDialog({ current, onApply, onClose }: Props): ReactElement 
           isDisabled={name.trim() === '' || isTaken}
         >
           <TextInput
-            label={t.audit.saved.name}
+            label={later.savedFilters.name}
             value={name}
             maxLength={60}
-            error={isTaken ? t.audit.saved.taken : null}
+            error={isTaken ? later.savedFilters.taken : null}
             onChange={(event) => setName(event.currentTarget.value)}
           />
         </Form>
       ) : (
-        <p className="muted">{t.audit.saved.setFirst}</p>
+        <p className="muted">{later.savedFilters.setFirst}</p>
       )}
     </Modal>
   );

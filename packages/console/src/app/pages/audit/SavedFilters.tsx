@@ -2,11 +2,11 @@
 import { Button } from '@mantine/core';
 import { IconBookmark } from '@tabler/icons-react';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
-import { t } from '../../text.ts';
+import { t, withLaterTexts } from '../../text.ts';
 import type { AuditSearch } from './filter.ts';
 
 const SavedDialog = lazy(() =>
-  import('./SavedDialog.tsx').then(({ SavedDialog: dialog }) => ({ default: dialog })),
+  withLaterTexts(import('./SavedDialog.tsx')).then(({ SavedDialog: dialog }) => ({ default: dialog })),
 );
 
 type Props = { current: AuditSearch; onApply: (search: AuditSearch) => void };

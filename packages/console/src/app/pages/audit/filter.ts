@@ -6,6 +6,8 @@ import type { AuditAction } from '../../data/audit/entries.ts';
 /** The filters as they are in the address. `from` and `to` are days, such as 2026-11-03, both inclusive. */
 export type AuditSearch = {
   actor?: string | undefined;
+  /** Who acted as the actor. */
+  acted_by?: string | undefined;
   target?: string | undefined;
   action?: string | undefined;
   type?: string | undefined;
@@ -15,7 +17,17 @@ export type AuditSearch = {
   to?: string | undefined;
 };
 
-export const filterNames = ['actor', 'target', 'action', 'type', 'address', 'result', 'from', 'to'] as const;
+export const filterNames = [
+  'actor',
+  'acted_by',
+  'target',
+  'action',
+  'type',
+  'address',
+  'result',
+  'from',
+  'to',
+] as const;
 export type FilterName = (typeof filterNames)[number];
 
 /** Returns only the filters, without an open entry. */
@@ -52,6 +64,7 @@ export function toFilter(
   const to = startOfDay(search.to, zone, 1);
   return {
     ...(search.actor ? { actor_id: search.actor } : {}),
+    ...(search.acted_by ? { acted_by_id: search.acted_by } : {}),
     ...(search.target ? { resource_id: search.target } : {}),
     ...(search.type ? { resource_type: search.type } : {}),
     ...(search.address ? { address: search.address } : {}),

@@ -14,6 +14,7 @@ import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { Act } from './Act.tsx';
 import { changedFields, previewUpdate, type Read, update, useStoredAccount } from './changes.ts';
+import { FeedReaders } from './FeedReaders.tsx';
 import { differenceOf, type RoleDifference, withDifference } from './role-difference.ts';
 
 export function Access({ read }: { read: Read }): ReactElement {
@@ -35,6 +36,7 @@ export function Access({ read }: { read: Read }): ReactElement {
       </div>
       <h3 className="section-title access-title">{t.serviceAccounts.mayDo}</h3>
       <EffectivePermissionList subject={{ type: 'service_account', id: account.id }} />
+      <FeedReaders accountId={account.id} />
       {isOpen && <RolesDialog read={read} onClose={() => setOpen(false)} />}
     </>
   );

@@ -8,11 +8,13 @@ import { StatusBadge, Tag } from '../../components/text/badges.tsx';
 import { readingVersioned } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { useCan } from '../../data/me.tsx';
-import { t } from '../../text.ts';
+import { t, withLaterTexts } from '../../text.ts';
 import { AccountActions } from './AccountActions.tsx';
 import { Keys } from './Keys.tsx';
 
-const Access = lazy(() => import('./Access.tsx').then((loaded) => ({ default: loaded.Access })));
+const Access = lazy(() =>
+  withLaterTexts(import('./Access.tsx')).then((loaded) => ({ default: loaded.Access })),
+);
 const AuditTimeline = lazy(() =>
   import('../../components/audit/AuditTimeline.tsx').then((loaded) => ({ default: loaded.AuditTimeline })),
 );

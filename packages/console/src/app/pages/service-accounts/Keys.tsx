@@ -7,13 +7,13 @@ import { formatAgo, formatDay } from '../../../common/format.ts';
 import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
 import { notifyDone } from '../../components/page/notify.tsx';
 import { Empty, ErrorAlert } from '../../components/page/states.tsx';
+import { NewSecretDialog } from '../../components/secrets/NewSecretDialog.tsx';
 import { SecretDialog } from '../../components/secrets/SecretDialog.tsx';
 import { Tag } from '../../components/text/badges.tsx';
 import { call, reading, useWrite } from '../../data/api.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { Act } from './Act.tsx';
-import { KeyDialog } from './KeyDialog.tsx';
 import { RotateDialog } from './RotateDialog.tsx';
 
 type Open = { name: 'create' } | { name: 'rotate' | 'revoke'; key: ApiKey };
@@ -65,7 +65,15 @@ export function Keys({ account }: { account: ServiceAccount }): ReactElement {
           {texts.showEnded(ended.length)}
         </button>
       )}
-      {open?.name === 'create' && <KeyDialog account={account} onClose={close} onMade={onMade} />}
+      {open?.name === 'create' && (
+        <NewSecretDialog
+          texts={texts}
+          narrowing={{ texts, permissions: account.permissions }}
+          make={(body) => call('POST /api/v1/service-accounts/{service_account_id}/keys', { path, body })}
+          onMade={onMade}
+          onClose={close}
+        />
+      )}
       {open?.name === 'rotate' && (
         <RotateDialog accountId={account.id} item={open.key} onClose={close} onMade={onMade} />
       )}

@@ -12,9 +12,10 @@ const members = {
   devices: /^((KNOWN|TRUSTED)_DEVICE_|LOCK_EXEMPTS_|SIGN_IN_ALERTS$|ACT_AS_MAIL$)/,
   sessions:
     /^(ACCESS_TOKEN_|KEY_ANNOUNCE_|REFRESH_|SESSION_|CONCURRENT_|VALIDATE_TOKEN_|CONSENT_|LOGOUT_NOTICE_|PROVIDER_)/,
+  feed: /^FEED/,
   limits: /^(RATE_LIMIT_|REGISTRATION_ABUSE_|ACCOUNT_EMAIL_)/,
   browsers: /^(COOKIE_|CORS_)/,
-  audit: /^AUDIT_/,
+  audit: /^(AUDIT|WEBHOOK)_/,
   monitoring: /^(LOG_LEVEL$|METRICS_|OTEL_)/,
   other: /^/,
 } as const;
@@ -27,6 +28,7 @@ export const groupNames = [
   'factors',
   'devices',
   'sessions',
+  'feed',
   'limits',
   'browsers',
   'audit',

@@ -1,18 +1,22 @@
 // The filters of the list of users: search box, status, second factor, role, and chips for those that only links set.
-import { Button, Input, Menu, NativeSelect, TextInput } from '@mantine/core';
-import { IconColumns3, IconSearch, IconX } from '@tabler/icons-react';
-import { lazy, type ReactElement, Suspense } from 'react';
+import { ActionIcon, Button, Input, Menu, NativeSelect, Popover, TextInput } from '@mantine/core';
+import { IconColumns3, IconListSearch, IconSearch, IconX } from '@tabler/icons-react';
+import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { useTypedText } from '../../components/lists/debounce.ts';
 import { FilterFold } from '../../components/lists/FilterFold.tsx';
 import '../../components/lists/filter-chips.css';
-import { useCan } from '../../data/me.tsx';
-import { t } from '../../text.ts';
+import { useCan, useMe } from '../../data/me.tsx';
+import { t, withLaterTexts } from '../../text.ts';
 import { type ColumnKey, columnKeys } from './columns.tsx';
-import type { UserSearch } from './search.ts';
+import { conditionIn, type UserSearch } from './search.ts';
 
 // With all that it needs, it is a tenth of what the list loads.
 const RolePicker = lazy(() =>
   import('../../components/roles/RolePicker.tsx').then((file) => ({ default: file.RolePicker })),
+);
+
+const AttributeFilter = lazy(() =>
+  withLaterTexts(import('./AttributeFilter.tsx')).then((file) => ({ default: file.AttributeFilter })),
 );
 
 const statuses = ['active', 'inactive', 'locked', 'unverified'] as const;
@@ -30,6 +34,8 @@ type Props = {
 export function Filters({ search, onChange, shown, onToggle }: Props): ReactElement {
   const [typed, setTyped, flush] = useTypedText(search.q ?? '', (q) => onChange({ q: q || undefined }));
   const maySeeRoles = useCan('role.read');
+  const { can } = useMe();
+  const mayFilterAttributes = can('user_attribute.read') && can('users.read');
   return (
     <search className="filters user-filters" aria-label={t.users.filters.label}>
       <TextInput
@@ -45,7 +51,10 @@ export function Filters({ search, onChange, shown, onToggle }: Props): ReactElem
         }}
       />
       <FilterFold
-        count={[search.status, search.invited, search.second_factor, search.role].filter(Boolean).length}
+        count={
+          [search.status, search.invited, search.second_factor, search.role, search.attribute].filter(Boolean)
+            .length
+        }
       >
         <NativeSelect
           aria-label={t.users.columns.status}
@@ -88,6 +97,7 @@ export function Filters({ search, onChange, shown, onToggle }: Props): ReactElem
             </Suspense>
           </div>
         )}
+        {mayFilterAttributes && <AttributeButton search={search} onChange={onChange} />}
       </FilterFold>
       <Menu closeOnItemClick={false} position="bottom-end">
         <Menu.Target>
@@ -116,11 +126,51 @@ export function Filters({ search, onChange, shown, onToggle }: Props): ReactElem
   );
 }
 
+/** What it opens loads then: few people filter by attributes. */
+function AttributeButton({ search, onChange }: Pick<Props, 'search' | 'onChange'>): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <Popover opened={isOpen} onChange={setOpen} position="bottom-end" trapFocus returnFocus>
+      <Popover.Target>
+        <ActionIcon
+          variant="default"
+          size={36}
+          aria-label={t.users.filters.attribute}
+          title={t.users.filters.attribute}
+          onClick={() => setOpen(!isOpen)}
+        >
+          <IconListSearch size={16} aria-hidden />
+        </ActionIcon>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Suspense>
+          <AttributeFilter
+            condition={search.attribute}
+            onApply={(attribute) => {
+              setOpen(false);
+              onChange({ attribute });
+            }}
+          />
+        </Suspense>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
 /** Filters that links of other pages set. Each can be removed. */
 export function FilterChips({ search, onChange }: Pick<Props, 'search' | 'onChange'>): ReactElement | null {
-  const { verified, is_active, removal_within_hours: hours, roles, invited, invitation } = search;
+  const { verified, is_active, removal_within_hours: hours, roles, invited, invitation, attribute } = search;
   const chips: { key: string; label: string; remove: Partial<UserSearch> }[] = [
     ...(roles ? [{ key: 'roles', label: t.users.filters.noRoles, remove: { roles: undefined } }] : []),
+    ...(attribute
+      ? [
+          {
+            key: 'attribute',
+            label: `${conditionIn(attribute).name} = ${conditionIn(attribute).value}`,
+            remove: { attribute: undefined },
+          },
+        ]
+      : []),
     ...(invited === false
       ? [{ key: 'invited', label: t.users.filters.notInvited, remove: { invited: undefined } }]
       : []),

@@ -3,8 +3,9 @@ import type { User } from '@castellan/sdk';
 import { Anchor, Button, Group, TextInput } from '@mantine/core';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactElement, useEffect, useRef, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useEffect, useRef, useState } from 'react';
 import { addressOf } from '../../../common/page-settings.ts';
+import { attributePath, useNewAttributes } from '../../components/attributes/new-attributes.ts';
 import { Form, fieldError, LeaveGuard } from '../../components/forms/forms.tsx';
 import { PageHeader } from '../../components/page/PageHeader.tsx';
 import { ReadErrors } from '../../components/page/states.tsx';
@@ -14,7 +15,7 @@ import { readableListPath } from '../../data/early-reads.ts';
 import { isCode } from '../../data/errors.ts';
 import type { NewUserField } from '../../data/form-fields.ts';
 import { nameOf, useCan, useMe } from '../../data/me.tsx';
-import { t } from '../../text.ts';
+import { t, withLaterTexts } from '../../text.ts';
 import { useListPath } from './data.ts';
 import {
   generatedChoice,
@@ -24,8 +25,14 @@ import {
 } from './dialogs/PasswordFields.tsx';
 import './users.css';
 
-const texts = ['email', 'first_name', 'last_name'] as const;
-const nothing = { email: '', first_name: '', last_name: '' };
+const NewAttributes = lazy(() =>
+  withLaterTexts(import('../../components/attributes/NewAttributes.tsx')).then((file) => ({
+    default: file.NewAttributes,
+  })),
+);
+
+const texts = ['email', 'first_name', 'last_name', 'external_id'] as const;
+const nothing = { email: '', first_name: '', last_name: '', external_id: '' };
 
 export function NewUser(): ReactElement {
   const [created, setCreated] = useState<{ user: User; choice: PasswordChoice } | null>(null);
@@ -49,12 +56,15 @@ function NewUserForm({ onCreated }: FormProps): ReactElement {
   const [values, setValues] = useState(nothing);
   const [roles, setRoles] = useState<string[]>([]);
   const [choice, setChoice] = useState(generatedChoice);
+  const attributes = useNewAttributes();
   const [sent, setSent] = useState<{ email: string; password: string } | null>(null);
   const write = useWrite(
     () =>
       call('POST /api/v1/users', {
         body: {
           ...values,
+          external_id: values.external_id.trim() || null,
+          attributes: attributes.values,
           password: choice.password,
           must_change_password: choice.mustChange,
           ...(roles.length > 0 ? { role_id: roles } : {}),
@@ -64,7 +74,7 @@ function NewUserForm({ onCreated }: FormProps): ReactElement {
   );
   const wasTaken = isCode(write.error, 'email_taken');
   const isTaken = wasTaken && sent?.email === values.email;
-  const isDirty = values.email + values.first_name + values.last_name !== '' || roles.length > 0;
+  const isDirty = Object.values(values).some(Boolean) || roles.length > 0 || attributes.isDirty;
   const errorAt = (name: (typeof texts)[number]): string | null => {
     if (name === 'email' && wasTaken) return isTaken ? t.users.new.taken : null;
     return fieldError(write.error, name);
@@ -75,23 +85,35 @@ function NewUserForm({ onCreated }: FormProps): ReactElement {
       <div className="panel">
         <Form
           onSubmit={() => {
+            if (!attributes.check()) return;
             setSent({ email: values.email, password: choice.password });
             write.run(undefined);
           }}
           isPending={write.isPending}
           error={write.error}
-          fields={[...texts, 'role_id', 'password']}
+          fields={[
+            ...texts,
+            'role_id',
+            'password',
+            ...attributes.attributes.map(({ name }) => attributePath(name)),
+          ]}
           submitLabel={t.users.create}
-          isDisabled={values.email.trim() === '' || values.first_name.trim() === '' || choice.password === ''}
+          isDisabled={
+            values.email.trim() === '' ||
+            values.first_name.trim() === '' ||
+            choice.password === '' ||
+            !attributes.isComplete
+          }
         >
           <div className="two-fields">
             {texts.map((name) => (
               <TextInput
                 key={name}
                 label={t.users.fields[name]}
-                className={name === 'email' ? 'wide-field' : ''}
+                description={name === 'external_id' ? t.users.fieldHelp.external_id : null}
+                className={name === 'email' || name === 'external_id' ? 'wide-field' : ''}
                 type={name === 'email' ? 'email' : 'text'}
-                required={name !== 'last_name'}
+                required={name === 'email' || name === 'first_name'}
                 autoComplete="off"
                 value={values[name]}
                 error={errorAt(name)}
@@ -116,6 +138,9 @@ function NewUserForm({ onCreated }: FormProps): ReactElement {
               sent={sent?.password ?? null}
             />
           </fieldset>
+          <Suspense>
+            <NewAttributes state={attributes} error={write.error} />
+          </Suspense>
         </Form>
       </div>
       <ResultingPermissions roleIds={roles} />

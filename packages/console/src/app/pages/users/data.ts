@@ -29,6 +29,7 @@ export type UserFilter = {
   second_factor?: 'on' | 'off' | 'missing';
   invited?: boolean;
   invitation?: 'open' | 'ended';
+  [attribute: `attribute.${string}`]: string;
 };
 
 type UserSort = 'id' | 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name';
@@ -57,6 +58,17 @@ export async function withdrawInvitation(id: string): Promise<void> {
   await call('DELETE /api/v1/users/{user_id}/invitation', { path: { user_id: id } });
   deleted.add(id);
 }
+
+/** Erases a user. Returns how much was erased. */
+export async function eraseUser(id: string, etag: string | null) {
+  const path = { user_id: id };
+  const { data } = await call('POST /api/v1/users/{user_id}/erase', { path, ...versionHeader(etag) });
+  deleted.add(id);
+  return data;
+}
+
+export const previewErasure = (id: string, asking: Asking): Previewed =>
+  callPreview('POST /api/v1/users/{user_id}/erase', { path: { user_id: id }, ...asking });
 
 /** The record of a user, with its ETag where the person may read single users, the activity, and the invitation. */
 export function useUser(id: string) {

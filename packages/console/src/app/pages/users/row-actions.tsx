@@ -2,6 +2,7 @@
 import type { ListedUser } from '@castellan/sdk';
 import {
   IconDeviceLaptop,
+  IconEraser,
   IconLockOpen,
   IconMail,
   IconShield,
@@ -9,6 +10,7 @@ import {
   IconUserCheck,
   IconUserEdit,
   IconUserOff,
+  IconUserShare,
 } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { RowAction } from '../../components/table/DataTable.tsx';
@@ -62,6 +64,16 @@ export function useRowActions(open: (id: string, tab: UserTab) => void): {
         disabledReason: rules.sessions,
         run: act('endSessions'),
       },
+      ...(me.can('users.act_as')
+        ? [
+            {
+              label: t.users.acts.actAs,
+              icon: <IconUserShare {...icon} />,
+              disabledReason: rules.actAs,
+              run: act('actAs'),
+            },
+          ]
+        : []),
       user.is_active
         ? {
             label: t.users.acts.deactivate,
@@ -82,6 +94,17 @@ export function useRowActions(open: (id: string, tab: UserTab) => void): {
         disabledReason: rules.remove,
         run: act(user.invited_at === null ? 'remove' : 'withdraw'),
       },
+      ...(me.can('users.delete')
+        ? [
+            {
+              label: t.users.acts.erase,
+              icon: <IconEraser {...icon} />,
+              isDangerous: true,
+              disabledReason: rules.erase,
+              run: act('erase'),
+            },
+          ]
+        : []),
     ];
   };
   const dialog = shown && (

@@ -1,5 +1,6 @@
 // Why an act on a user is not possible, said before it is tried. The service checks the same.
 import type { User } from '@castellan/sdk';
+import { acting } from '../../data/acting/acting.ts';
 import { type Me, useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 
@@ -14,6 +15,8 @@ export type UserRules = {
   deactivate: string | null;
   demote: string | null;
   remove: string | null;
+  erase: string | null;
+  actAs: string | null;
   password: string | null;
   sessions: string | null;
   /** To end the access of applications. */
@@ -41,6 +44,14 @@ export function rulesFor({ user: self, can }: Me, user: User): UserRules {
     deactivate: edit ?? own,
     demote: edit ?? (self.is_superuser ? own : t.users.rules.onlySuperusers),
     remove: need('users.delete') ?? superuser ?? own,
+    erase: need('users.delete') ?? superuser ?? own,
+    actAs:
+      need('users.act_as') ??
+      (acting ? t.users.rules.acting : null) ??
+      (isSelf ? t.users.rules.asOneself : null) ??
+      (user.is_superuser && !self.is_superuser ? t.users.rules.asSuperuser : null) ??
+      (user.invited_at === null ? null : t.users.rules.asInvited) ??
+      (user.is_active ? null : t.users.rules.asInactive),
     password: edit ?? (isSelf ? t.users.rules.ownPassword : null),
     sessions: edit,
     applications: need('session.revoke') ?? superuser,

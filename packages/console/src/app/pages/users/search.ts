@@ -19,6 +19,7 @@ const filterKeys = [
   'second_factor',
   'invited',
   'invitation',
+  'attribute',
 ] as const;
 
 export const hasFilters = (search: UserSearch): boolean =>
@@ -38,7 +39,20 @@ export const filterOf = ({ q, status, role, ...rest }: UserSearch): UserFilter =
   ...(rest.second_factor ? { second_factor: rest.second_factor } : {}),
   ...(rest.invited === undefined ? {} : { invited: rest.invited }),
   ...(rest.invitation ? { invitation: rest.invitation } : {}),
+  ...attributeFilterOf(rest.attribute),
 });
+
+/** Returns the name and the value of a condition such as `cost_center=4711`. */
+export function conditionIn(text: string): { name: string; value: string } {
+  const at = text.indexOf('=');
+  return { name: text.slice(0, at), value: text.slice(at + 1) };
+}
+
+function attributeFilterOf(text: string | undefined): UserFilter {
+  if (text === undefined) return {};
+  const { name, value } = conditionIn(text);
+  return { [`attribute.${name}`]: value };
+}
 
 export const queryOf = (search: UserSearch): ListQuery => ({
   ...filterOf(search),

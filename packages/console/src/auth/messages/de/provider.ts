@@ -59,6 +59,7 @@ export const via: ProviderTexts = {
         'Die Antwort des Anmeldedienstes kann nicht angenommen werden. Wenn es wieder passiert, sagen Sie es Ihrer Administration.',
       not_allowed:
         'Damit können Sie sich nicht anmelden. Wenn Sie es können sollten, fragen Sie Ihre Administration.',
+      invitation: 'Ihre Einladung ist nicht mehr gültig. Bitten Sie Ihre Administration um eine neue.',
       limited: 'Zu viele Versuche von hier. Versuchen Sie es später noch einmal.',
       taken: 'Dieses Konto beim Anmeldedienst ist hier mit einem anderen Konto verknüpft.',
       session: 'Sie wurden inzwischen abgemeldet. Melden Sie sich an und verknüpfen Sie es dann noch einmal.',

@@ -55,6 +55,7 @@ export const via = {
       unacceptable:
         'The answer of the provider cannot be accepted. If it happens again, tell your administrator.',
       not_allowed: 'You cannot sign in with this. If you think that you should, ask your administrator.',
+      invitation: 'Your invitation has ended. Ask your administrator for a new one.',
       limited: 'Too many attempts from here. Try again later.',
       taken: 'This account at the provider is connected to another account here.',
       session: 'You were signed out by then. Sign in, then connect it again.',

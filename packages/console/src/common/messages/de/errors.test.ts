@@ -6,8 +6,11 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { errorCatalogue } from '@castellan/contract/errors';
+import { connectionFieldTexts } from './connection-field-texts.ts';
 import { errorTexts } from './errors.ts';
 import { fieldTexts } from './field-texts.ts';
+
+const allFieldTexts = { ...fieldTexts, ...connectionFieldTexts };
 
 test('every error code has a German text, and no other has one', () => {
   assert.deepEqual(Object.keys(errorTexts).sort(), Object.keys(errorCatalogue).sort());
@@ -34,9 +37,12 @@ async function fieldCodesOfService(): Promise<Set<string>> {
     if (file.endsWith('.test.ts') || file.includes('/modules/transfer/')) continue;
     const source = readFileSync(file, 'utf8');
     for (const [, code = ''] of source.matchAll(/\bcode: '([a-z_]+)'/g)) codes.add(code);
-    if (file.includes('/modules/user-attributes/'))
-      for (const [, code = ''] of source.matchAll(/\brefus(?:ed|al)\((?:[^,]+, )?'([a-z_]+)',/g))
-        codes.add(code);
+    for (const [, code = ''] of source.matchAll(/\b(?:refused|fault)\(\s*'([a-z_]+)',/g)) codes.add(code);
+    for (const [, code = ''] of source.matchAll(/\brefusal\(\s*[^,()]+(?:\([^()]*\))?,\s*'([a-z_]+)',/g))
+      codes.add(code);
+    // A list of faults: what to look for, its code, and the message.
+    if (file.endsWith('/applications/addresses.ts'))
+      for (const [, code = ''] of source.matchAll(/,\s*'([a-z_]+)',\s*'must /g)) codes.add(code);
     for (const [, format = ''] of source.matchAll(/\bformat: '(uuid|date-time)'/g))
       codes.add(`invalid_${format.replaceAll('-', '_')}`);
   }
@@ -47,16 +53,16 @@ test('every code that a field error can have has a German text, and no other has
   const codes = await fieldCodesOfService();
   assert.ok(codes.size >= 30, `found ${codes.size} codes`);
   const missing = [...codes].filter(
-    (code) => !fieldTexts[code] && !errorTexts[code] && !passwordCodes.has(code),
+    (code) => !allFieldTexts[code] && !errorTexts[code] && !passwordCodes.has(code),
   );
   assert.deepEqual(missing, []);
   assert.deepEqual(
-    Object.keys(fieldTexts).filter((code) => !codes.has(code)),
+    Object.keys(allFieldTexts).filter((code) => !codes.has(code)),
     [],
   );
 });
 
 test('texts of errors are sentences, those of fields are parts of one', () => {
   for (const [code, text] of Object.entries(errorTexts)) assert.match(text, /^\p{Lu}.*\.$/u, code);
-  for (const [code, text] of Object.entries(fieldTexts)) assert.match(text, /^\p{Ll}.*[^.]$/u, code);
+  for (const [code, text] of Object.entries(allFieldTexts)) assert.match(text, /^\p{Ll}.*[^.]$/u, code);
 });

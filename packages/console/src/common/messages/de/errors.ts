@@ -38,6 +38,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
   acting_as:
     'Sie handeln im Namen eines anderen, und das betrifft dessen eigenes Konto. Beenden Sie zuerst das Handeln in dessen Namen.',
   user_required: 'Das kann nur eine angemeldete Person: Es betrifft das Konto einer Person.',
+  service_account_required:
+    'Das kann nur ein Dienstkonto. Senden Sie einen seiner API-Schlüssel oder sein Zugriffstoken.',
   user_session_required: 'Ein persönliches Zugriffstoken genügt dafür nicht. Melden Sie sich an.',
   personal_tokens_off: 'Persönliche Zugriffstoken sind hier abgeschaltet.',
   privilege_escalation: 'Dafür sind Berechtigungen nötig, die Sie nicht haben.',
@@ -53,6 +55,10 @@ export const errorTexts: Readonly<Record<string, string>> = {
   role_not_found: 'Diese Rolle gibt es nicht.',
   service_account_not_found: 'Dieses Dienstkonto gibt es nicht.',
   api_key_not_found: 'Diesen API-Schlüssel gibt es bei diesem Dienstkonto nicht.',
+  audit_entry_not_found: 'Diesen Eintrag gibt es im Protokoll nicht.',
+  seal_log_not_found: 'Dieses versiegelte Protokoll gibt es nicht.',
+  not_sealed: 'Das ist noch nicht versiegelt. Einträge werden nach etwa zehn Sekunden versiegelt.',
+  entry_removed: 'Der Eintrag wurde entfernt, weil er älter als die Aufbewahrungsfrist war.',
   personal_token_not_found: 'Dieses persönliche Zugriffstoken gibt es an diesem Konto nicht.',
   application_not_found: 'Diese Anwendung gibt es nicht.',
   user_attribute_not_found: 'Dieses Benutzerattribut gibt es nicht.',
@@ -71,6 +77,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
   user_code_unknown:
     'Auf diesen Code wartet kein Gerät. Prüfen Sie ihn, oder lassen Sie sich am Gerät einen neuen geben.',
   application_secret_not_found: 'Dieses Geheimnis gibt es bei dieser Anwendung nicht.',
+  webhook_not_found: 'Diesen Webhook gibt es nicht.',
+  delivery_not_found: 'Diese Zustellung gibt es bei diesem Webhook nicht.',
   permission_not_found: 'Diese Berechtigung gibt es nicht.',
   role_group_not_found: 'Diese Rollengruppe gibt es nicht.',
   permission_group_not_found: 'Diese Berechtigungsgruppe gibt es nicht.',
@@ -84,7 +92,10 @@ export const errorTexts: Readonly<Record<string, string>> = {
   too_many_tokens:
     'Ein Konto hat höchstens 50 persönliche Zugriffstoken. Beenden Sie eines, das nicht verwendet wird.',
   too_many_secrets:
-    'Eine Anwendung hat höchstens 5 gültige Geheimnisse. Widerrufen Sie eines, das nicht verwendet wird.',
+    'Es gelten schon so viele Geheimnisse, wie es sein dürfen: 5 bei einer Anwendung, 3 bei einem Webhook. Widerrufen Sie eines, oder warten Sie, bis eines endet.',
+  too_many_webhooks: 'Es kann höchstens 50 Webhooks geben. Löschen Sie einen, der nicht verwendet wird.',
+  replay_running:
+    'Dieser Webhook bekommt gerade schon frühere Ereignisse. Warten Sie, bis alle zugestellt sind.',
   identity_taken: 'Diese Identität ist mit einem anderen Konto verknüpft.',
   last_sign_in_method:
     'Es gibt keinen anderen Weg, sich an diesem Konto anzumelden. Setzen Sie zuerst ein Passwort, legen Sie einen Passkey an oder verknüpfen Sie einen weiteren Anmeldedienst.',
@@ -100,9 +111,13 @@ export const errorTexts: Readonly<Record<string, string>> = {
     'Die erste dieser Anfragen wird noch bearbeitet. Versuchen Sie es gleich noch einmal.',
   precondition_failed:
     'Jemand anderes hat diesen Datensatz inzwischen geändert. Laden Sie ihn neu, um den aktuellen Stand zu sehen.',
+  not_acceptable: 'Die Antwort gibt es in keinem der Formate, die der Header Accept nennt.',
   uri_too_long: 'Die Adresse ist zu lang.',
   unsupported_media_type: 'Der Inhalt der Anfrage hat ein Format, das der Dienst nicht annimmt.',
   // 422
+  invalid_webhook_url:
+    'An diese Adresse sendet Castellan nicht. Geben Sie eine https-Adresse ohne Benutzername, Passwort und Fragment an.',
+  unknown_event: 'Ereignisse dieser Art gibt es nicht.',
   too_many_matches:
     'Der Filter trifft mehr Datensätze, als eine Anfrage ändern darf. Es wurde nichts geändert. Grenzen Sie den Filter ein.',
   idempotency_key_reused: 'Dieser Idempotency-Key wurde schon für eine andere Anfrage verwendet.',
@@ -138,6 +153,7 @@ export const errorTexts: Readonly<Record<string, string>> = {
     'Ihr Konto braucht einen zweiten Faktor. Richten Sie unter „Mein Konto“ einen ein; bis dahin werden andere Aktionen abgelehnt.',
   step_up_required: 'Bestätigen Sie, dass Sie es sind, und wiederholen Sie dann die Aktion.',
   cannot_act_as_oneself: 'Sie können nicht im eigenen Namen handeln.',
+  invalid_cursor: 'Diese Position gehört nicht zu den Änderungen. Beginnen Sie ohne sie von vorn.',
   use_own_factors: 'Ändern Sie Ihre eigenen Faktoren unter „Mein Konto“.',
   factor_not_found: 'Diesen Faktor gibt es bei diesem Konto nicht.',
   device_not_found: 'Dieses Gerät gibt es bei diesem Konto nicht.',

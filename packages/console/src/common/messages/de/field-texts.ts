@@ -1,6 +1,7 @@
 // What is wrong with a field, in German, by code of a field error. Each completes the name of the field.
 
 export const fieldTexts: Readonly<Record<string, string>> = {
+  too_large: 'ist zu groß',
   required: 'fehlt',
   unknown_name: 'ist hier nicht bekannt; prüfen Sie die Schreibweise',
   wrong_type: 'hat die falsche Art',
@@ -42,5 +43,4 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   email_taken: 'gehört zu einem anderen Konto',
   system_role: 'ist eine Systemrolle',
   built_in: 'gehört zu Castellan selbst und kann hier nicht verwendet werden',
-  invalid_identifier: 'muss eine vollständige Adresse ohne Fragment sein, die nicht zu Castellan gehört',
 };

@@ -1,11 +1,12 @@
 // Erases the personal data of one person in audit entries, in batches that each end by themselves.
 // It must not delete an entry, nor the id of its actor.
-import { ERASED } from '@castellan/contract/audit-members';
+import { ERASED } from '@castellan/contract/personal-members';
 import { type RawBuilder, sql } from 'kysely';
 import type { PageKey } from '../../../platform/cursors.ts';
 import { keyTime } from '../../../platform/db/sql.ts';
 import { plannedForValues } from '../../../platform/db/statement-names.ts';
 import type { Row, Tx } from '../../../schema/database.ts';
+import { type Erasable, erasableColumns, hashesOfErased, removeSalts } from '../../evidence/erased.ts';
 import { replacePersonal } from './members.ts';
 
 export type ErasedPerson = { userId: string; email: string };
@@ -21,7 +22,8 @@ type Found = Pick<
   | 'resource_type'
   | 'resource_id'
   | 'resource_name'
-> & { details: Record<string, unknown>; time: string };
+> &
+  Erasable & { details: Record<string, unknown>; time: string };
 
 /** How many entries one statement reads and writes: some ten milliseconds. */
 const BATCH = 500;
@@ -60,21 +62,31 @@ export async function eraseBatch(
 ): Promise<{ erased: number; last: PageKey | null }> {
   const { rows } = await sql<Found>`${plannedForValues}
     select e.id, e.action, e.actor_id, e.acted_by_id, e.actor_email, e.resource_type, e.resource_id, e.resource_name, e.details,
-      ${keyTime('e.timestamp')} as time
+      ${erasableColumns}, ${keyTime('e.timestamp')} as time
     from audit_logs e where ${isOf(stage, person)} and ${isOlder(stage, after)}
     order by ${newestFirst[stage]} limit ${BATCH}`.execute(tx);
   const changed = rows.flatMap((row) => erasedOf(person, row) ?? []);
-  if (changed.length > 0)
-    await sql`
-      update audit_logs a set details = c.details, actor_email = c.actor_email, resource_name = c.resource_name
-      from jsonb_to_recordset(${JSON.stringify(changed)}::jsonb)
-        as c (id uuid, details jsonb, actor_email text, resource_name text)
-      where a.id = c.id`.execute(tx);
+  if (changed.length > 0) await writeErased(tx, rows, changed);
   const last = rows.at(-1);
   return {
     erased: changed.length,
     last: last && rows.length === BATCH ? { time: last.time, id: last.id } : null,
   };
+}
+
+/** Writes erased entries. Their seals still verify: the hash of what they had stays, without its salt. */
+async function writeErased(tx: Tx, rows: readonly Found[], changed: readonly Changed[]): Promise<void> {
+  const ids = new Set(changed.map(({ id }) => id));
+  const before = rows.filter(({ id }) => ids.has(id));
+  const hashes = await hashesOfErased(tx, before);
+  const values = changed.map((entry) => ({ ...entry, personal_hash: hashes.get(entry.id) }));
+  await sql`
+    update audit_logs a set details = c.details, actor_email = c.actor_email, resource_name = c.resource_name,
+      personal_hash = decode(c.personal_hash, 'base64'), salt = null
+    from jsonb_to_recordset(${JSON.stringify(values)}::jsonb)
+      as c (id uuid, details jsonb, actor_email text, resource_name text, personal_hash text)
+    where a.id = c.id`.execute(tx);
+  await removeSalts(tx, before);
 }
 
 type Changed = Pick<Found, 'id' | 'details' | 'actor_email' | 'resource_name'>;

@@ -1,4 +1,4 @@
-// Reads the audit entries by and about one user, for that user, newest first.
+// Reads the audit entries by and about one user, also of what they did as somebody else, for that user, newest first.
 // It must not tell them the address of somebody else, nor the data of the people they administered.
 import type { AuditLogEntry } from '@castellan/contract/audit';
 import { sql } from 'kysely';
@@ -24,7 +24,7 @@ export async function readOwnEntries(
 ): Promise<OwnEntry[]> {
   const older =
     after === null ? sql`true` : sql`(e."timestamp", e.id) < (${after.time}::timestamptz, ${after.id}::uuid)`;
-  // Ranges and orders that fit one index each, as in reading-store.ts. The newest of both are among the newest of each.
+  // Ranges and orders that fit one index each, as in reading-store.ts. The newest of all are among the newest of each.
   const { rows } = await sql<{ key: string; entry: EntryJson }>`${plannedForValues}
     with newest as materialized (
       select id, "timestamp" from (
@@ -34,7 +34,11 @@ export async function readOwnEntries(
         union
         (select e.id, e."timestamp" from audit_logs e
           where e.resource_id >= ${userId}::text and e.resource_id <= ${userId}::text and ${older}
-          order by e.resource_id, e."timestamp" desc, e.id desc limit ${limit})) both_kinds
+          order by e.resource_id, e."timestamp" desc, e.id desc limit ${limit})
+        union
+        (select e.id, e."timestamp" from audit_logs e
+          where e.acted_by_id >= ${userId}::uuid and e.acted_by_id <= ${userId}::uuid and ${older}
+          order by e.acted_by_id, e."timestamp" desc, e.id desc limit ${limit})) every_kind
       order by "timestamp" desc, id desc limit ${limit})
     select ${keyTime('e.timestamp')} as key, ${entryJson} as entry
     from newest n join audit_logs e on e.id = n.id
@@ -50,7 +54,7 @@ function ownView(userId: string, entry: AuditLogEntry): AuditLogEntry {
   const isByOther = entry.actor_id !== null && entry.actor_id !== userId;
   const isOfOther = entry.resource_id !== userId && isAboutPerson(entry);
   // Of attributes, they may not read all: what they may is not in the log, but in their account.
-  const isSentByOther = isByOther || entry.acted_by_id !== undefined;
+  const isSentByOther = (entry.acted_by_id ?? entry.actor_id ?? userId) !== userId;
   const whose = { sender: isSentByOther, subject: isOfOther, also: isByOther ? ['attributes'] : [] };
   return {
     ...entry,

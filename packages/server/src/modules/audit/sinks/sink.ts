@@ -1,4 +1,4 @@
-// What a sink is: it takes records, in order, and says when they have arrived.
+// What a sink is: it takes records, in order, and signed heads, and says when they have arrived.
 
 export type SinkRecord = {
   /** Receivers recognize a repeated record by it. */
@@ -14,12 +14,20 @@ export type SinkRecord = {
   content: object;
 };
 
+/** A signed head of the audit log; `checkpoint` is the note, and the others are what it says. */
+export type SinkHead = { origin: string; seals: number; root: string; checkpoint: string };
+
+/** The type of the message with a head. */
+export const HEAD_TYPE = 'audit.head';
+
 export type Sink = {
   /**
    * Resolves when the receiver has the records. Rejects within SEND_TIMEOUT_MS otherwise, with a SinkError if the receiver
    * said more than that it failed.
    */
   send(records: readonly SinkRecord[]): Promise<void>;
+  /** Resolves and rejects as `send` does. */
+  sendHead(head: SinkHead): Promise<void>;
 };
 
 /** Longest duration of `send` in milliseconds. */

@@ -7,8 +7,10 @@ import { type TestContext, test } from 'node:test';
 import { createServer as createTls, type TLSSocket } from 'node:tls';
 import { makeCertificate } from '@castellan/testing/http/certificate';
 import { portOf } from '@castellan/testing/ports';
+import { createLog } from '../../../platform/logging/log.ts';
 import { parseSinkAddress, parseSinkSecret } from './address.ts';
-import { SinkError, type SinkRecord } from './sink.ts';
+import { createHeadSender } from './head-sender.ts';
+import { type Sink, SinkError, type SinkHead, type SinkRecord } from './sink.ts';
 import { createStdoutSink } from './stdout.ts';
 import { createSyslogSink, syslogMessage } from './syslog.ts';
 import { createWebhookSink } from './webhook.ts';
@@ -24,6 +26,13 @@ const record = (id: string, more: Partial<SinkRecord> = {}): SinkRecord => ({
   facts: { id },
   content: { id, note: 'Zoë\n😀' },
   ...more,
+});
+
+const headOf = (seals: number): SinkHead => ({
+  origin: 'id.example.com/audit/1',
+  seals,
+  root: 'RkFLRQ==',
+  checkpoint: `id.example.com/audit/1\n${seals}\nRkFLRQ==\n\n— id.example.com/audit/1 RkFLRQ==\n`,
 });
 
 test('addresses: stdout, syslog over TLS, https, and http to this machine only', () => {
@@ -86,6 +95,10 @@ test('stdout: lines count once they are written; a blocked output keeps them wai
     lines.map((line) => JSON.parse(line)),
     [{ level: 'info', time: record('1').time, kind: 'audit', entry: content }],
   );
+  await sink.sendHead(headOf(7));
+  const { time, ...line } = JSON.parse(lines.pop() ?? '');
+  assert.deepEqual(line, { level: 'info', kind: 'audit.head', head: headOf(7) });
+  assert.ok(Date.parse(time) > 0);
   buffered = Number.POSITIVE_INFINITY;
   const refusal = sink.send([record('2')]);
   await assert.rejects(refusal, /standard output is blocked or closed/);
@@ -119,6 +132,13 @@ test('syslog: octet-counted messages over a verified connection, which count onc
     messages.map((message) => /id="(\d)"/.exec(message)?.[1]),
     ['1', '2'],
   );
+  received = '';
+  await createSyslogSink({ host: 'localhost', port }, { ca }).sendHead(headOf(7));
+  assert.match(
+    received,
+    / castellan \d+ audit\.head \[castellan@32473 origin="id\.example\.com\/audit\/1" seals="7" root="RkFLRQ=="\] \{/,
+  );
+  assert.deepEqual(JSON.parse(received.slice(received.indexOf('{'))), headOf(7));
   await assert.rejects(createSyslogSink({ host: 'localhost', port }).send(records), {
     code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
   });
@@ -172,6 +192,11 @@ test('webhook: signed by each secret, a repeated batch with the same id, and no 
   assert.equal(repeated.headers['webhook-id'], first.headers['webhook-id']);
   assert.notEqual(other.headers['webhook-id'], first.headers['webhook-id']);
 
+  await sink.sendHead(headOf(7));
+  const { type: headType, data: head } = JSON.parse(asked.at(-1)?.body ?? '');
+  assert.deepEqual([headType, head], ['audit.head', headOf(7)]);
+  assert.equal(String(asked.at(-1)?.headers['webhook-signature']).split(' ').length, 2);
+
   const failureOf = async (status: number, headers: Record<string, string> = {}): Promise<SinkError> => {
     answers.push({ status, headers });
     const error = await sink.send(records).then(
@@ -216,4 +241,35 @@ test('certificates are verified whatever NODE_TLS_REJECT_UNAUTHORIZED says', asy
     createWebhookSink({ url: `https://localhost:${port}/`, type: 'x', secrets: [] }),
   ])
     await assert.rejects(sink.send([record('1')]), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+});
+
+test('heads: one that the sink refuses is sent again, unless there is a newer one', async (t) => {
+  const asked: number[] = [];
+  const refusals: SinkError[] = [new SinkError('no', { retryAfterMs: 1 })];
+  let refused = (): void => {};
+  let accepted = (): void => {};
+  const firstRefusal = new Promise<void>((resolve) => {
+    refused = resolve;
+  });
+  const acceptance = new Promise<void>((resolve) => {
+    accepted = resolve;
+  });
+  const sink: Sink = {
+    send: () => Promise.reject(new Error('no entries')),
+    async sendHead({ seals }) {
+      asked.push(seals);
+      const refusal = refusals.shift();
+      if (!refusal) return accepted();
+      refused();
+      throw refusal;
+    },
+  };
+  const sender = createHeadSender({ sink, log: createLog('fatal') });
+  sender.offer(headOf(1));
+  sender.start();
+  t.after(() => sender.stop());
+  await firstRefusal;
+  sender.offer(headOf(2));
+  await acceptance;
+  assert.deepEqual(asked, [1, 2]);
 });

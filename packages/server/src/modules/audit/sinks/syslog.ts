@@ -3,7 +3,7 @@
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { connect, type SecureContextOptions } from 'node:tls';
-import { SEND_TIMEOUT_MS, type Sink, SinkError, type SinkRecord } from './sink.ts';
+import { HEAD_TYPE, SEND_TIMEOUT_MS, type Sink, SinkError, type SinkHead, type SinkRecord } from './sink.ts';
 
 // Facility 13, "log audit"; severity 4 (warning) for failures, else 5 (notice).
 const FACILITY = 13;
@@ -43,42 +43,50 @@ export function createSyslogSink(
 ): Sink {
   const host = hostname();
   const servername = isIP(address.host) === 0 ? { servername: address.host } : {};
-  return {
-    send: (records) =>
-      new Promise((resolve, reject) => {
-        const messages = records.map((record) => {
-          const message = syslogMessage(record, host);
-          return `${Buffer.byteLength(message)} ${message}`;
-        });
-        const socket = connect({
-          ...address,
-          ...servername,
-          ...tls,
-          minVersion: 'TLSv1.2',
-          rejectUnauthorized: true,
-        });
-        const late = setTimeout(
-          () => socket.destroy(new SinkError('the syslog server did not take the entries in time')),
-          SEND_TIMEOUT_MS,
-        );
-        let failure: Error | undefined;
-        let isWritten = false;
-        socket.once('secureConnect', () =>
-          socket.end(messages.join(''), () => {
-            isWritten = true;
-          }),
-        );
-        // Nothing is expected; reading is what notices the end.
-        socket.resume();
-        socket.once('error', (error) => {
-          failure = error;
-        });
-        socket.once('close', () => {
-          clearTimeout(late);
-          if (failure) reject(failure);
-          else if (isWritten) resolve();
-          else reject(new SinkError('the syslog server closed the connection'));
-        });
-      }),
-  };
+  const send: Sink['send'] = (records) =>
+    new Promise((resolve, reject) => {
+      const messages = records.map((record) => {
+        const message = syslogMessage(record, host);
+        return `${Buffer.byteLength(message)} ${message}`;
+      });
+      const socket = connect({
+        ...address,
+        ...servername,
+        ...tls,
+        minVersion: 'TLSv1.2',
+        rejectUnauthorized: true,
+      });
+      const late = setTimeout(
+        () => socket.destroy(new SinkError('the syslog server did not take the entries in time')),
+        SEND_TIMEOUT_MS,
+      );
+      let failure: Error | undefined;
+      let isWritten = false;
+      socket.once('secureConnect', () =>
+        socket.end(messages.join(''), () => {
+          isWritten = true;
+        }),
+      );
+      // Nothing is expected; reading is what notices the end.
+      socket.resume();
+      socket.once('error', (error) => {
+        failure = error;
+      });
+      socket.once('close', () => {
+        clearTimeout(late);
+        if (failure) reject(failure);
+        else if (isWritten) resolve();
+        else reject(new SinkError('the syslog server closed the connection'));
+      });
+    });
+  return { send, sendHead: (head) => send([recordOfHead(head)]) };
 }
+
+const recordOfHead = (head: SinkHead): SinkRecord => ({
+  id: `${head.origin} ${head.seals}`,
+  time: new Date().toISOString(),
+  name: HEAD_TYPE,
+  isFailure: false,
+  facts: { origin: head.origin, seals: String(head.seals), root: head.root },
+  content: head,
+});

@@ -1,14 +1,15 @@
 // Sends records to an HTTP endpoint, signed as Standard Webhooks describes (https://www.standardwebhooks.com).
 // It must not follow a redirect, nor read more of an answer than its status.
-import { createHash, createHmac } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { jsonLine } from '../../../platform/logging/json-line.ts';
-import { SEND_TIMEOUT_MS, type Sink, SinkError } from './sink.ts';
+import { readRetryAfter, signedHeaders } from '../../../platform/outbound/signed-message.ts';
+import { HEAD_TYPE, SEND_TIMEOUT_MS, type Sink, SinkError } from './sink.ts';
 
 type WebhookOptions = {
   url: string;
-  /** The type of the event, such as `audit.entries`. */
+  /** The type of the message with records, such as `audit.entries`. */
   type: string;
   /** Each signs, so that a receiver knows one of them while secrets are exchanged. */
   secrets: readonly Buffer[];
@@ -16,36 +17,27 @@ type WebhookOptions = {
   ca?: string;
 };
 
-const MAX_RETRY_AFTER_MS = 3_600_000;
-
-export const createWebhookSink = ({ url, type, secrets, ca }: WebhookOptions): Sink => ({
-  async send(records) {
-    const body = jsonLine({
-      type,
-      timestamp: new Date().toISOString(),
-      data: { entries: records.map(({ content }) => content) },
-    });
-    // The same for a repeated batch, so that receivers recognize it.
-    const digest = createHash('sha256').update(records.map(({ id }) => id).join());
-    const id = `msg_${digest.digest('base64url').slice(0, 27)}`;
-    const seconds = String(Math.floor(Date.now() / 1_000));
-    const signatures = secrets.map(
-      (secret) => `v1,${createHmac('sha256', secret).update(`${id}.${seconds}.${body}`).digest('base64')}`,
-    );
-    const { status, retryAfter } = await post(url, body, ca, {
-      'content-type': 'application/json',
-      'user-agent': 'castellan',
-      'webhook-id': id,
-      'webhook-timestamp': seconds,
-      'webhook-signature': signatures.join(' '),
-    });
+export function createWebhookSink({ url, type, secrets, ca }: WebhookOptions): Sink {
+  /** `key` is the same for a repeated message, so that receivers recognize it. */
+  async function sendMessage(message: { type: string; data: object }, key: string): Promise<void> {
+    const { data } = message;
+    const body = jsonLine({ type: message.type, timestamp: new Date().toISOString(), data });
+    const id = `msg_${createHash('sha256').update(key).digest('base64url').slice(0, 27)}`;
+    const { status, retryAfter } = await post(url, body, ca, signedHeaders(id, body, secrets));
     if (status >= 200 && status < 300) return;
     throw new SinkError(`the receiver answered ${status}`, {
-      retryAfterMs: retryAfterMs(retryAfter),
+      retryAfterMs: readRetryAfter(retryAfter),
       isTooLarge: status === 413,
     });
-  },
-});
+  }
+  return {
+    send: (records) => {
+      const data = { entries: records.map(({ content }) => content) };
+      return sendMessage({ type, data }, records.map(({ id }) => id).join());
+    },
+    sendHead: (head) => sendMessage({ type: HEAD_TYPE, data: head }, head.checkpoint),
+  };
+}
 
 function post(
   url: string,
@@ -73,11 +65,4 @@ function post(
     });
     sent.end(body);
   });
-}
-
-/** Reads Retry-After (RFC 9110, 10.2.3): seconds or a date. At most an hour. */
-function retryAfterMs(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS);
 }

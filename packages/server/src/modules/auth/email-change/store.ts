@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { onlyRow } from '../../../platform/db/sql.ts';
 import type { Db, Row, Tx } from '../../../schema/database.ts';
+import { endLinksButUndo } from '../one-time-tokens.ts';
 
 type Change = Row<'email_changes'>;
 export type RequestedChange = Pick<Change, 'id' | 'user_id' | 'former_email' | 'new_email' | 'session_id'>;
@@ -88,10 +89,7 @@ export async function endOtherLinks(
   userId: string,
   undo: Pick<ConfirmedChange, 'confirmed_at'> | null = null,
 ): Promise<void> {
-  await sql`
-    delete from one_time_tokens where user_id = ${userId} and used_at is null and purpose <> 'revert_email'`.execute(
-    tx,
-  );
+  await endLinksButUndo(tx, userId);
   await endRequests(tx, userId);
   if (!undo) return;
   await sql`

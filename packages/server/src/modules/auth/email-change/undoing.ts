@@ -10,7 +10,7 @@ import { clearCodeFailures, deleteRecoveryCodes, hasFactor } from '../../factors
 import { clearAttempts } from '../../lockout/service.ts';
 import { removePassword } from '../../passwords/service.ts';
 import { endAllSessions } from '../../sessions/service.ts';
-import { deletePendingRegistration } from '../../users/service.ts';
+import { deletePendingRegistration, endOwnDeletion } from '../../users/service.ts';
 import { consumeOneTimeToken, findTokenOwner, turnKeyOf } from '../one-time-tokens.ts';
 import { changeEmail, linkRefusal } from './confirming.ts';
 import type { EmailChangeDeps } from './requesting.ts';
@@ -24,7 +24,7 @@ import {
 } from './store.ts';
 
 /**
- * Restores the former address, whatever it was changed to since. Ends every session, the password, the links of this change and of
+ * Restores the former address, whatever it was changed to since, and keeps an account that was deleted since. Ends every session, the password, the links of this change and of
  * later ones, and what was added to sign in with since the change was requested; a mail that sets a password goes to the address.
  * Throws `email_undo_token_invalid` (400), and `email_taken` (409), after which the link stays usable.
  */
@@ -56,6 +56,8 @@ async function undo(tx: Tx, deps: EmailChangeDeps, client: Client, change: Confi
   const { user_id: userId, former_email: email } = change;
   await takeFromRegistration(tx, deps, client, change);
   await changeEmail(tx, userId, email);
+  // Nobody can change the address of an account that waits for its deletion: a person who planned it may be the one who changed the address.
+  const isKept = await endOwnDeletion(tx, userId);
   await endOtherLinks(tx, userId, change);
   const removed = await removeAddedSince(tx, userId, change.requested_at);
   if (!(await hasFactor(tx, userId))) {
@@ -79,6 +81,14 @@ async function undo(tx: Tx, deps: EmailChangeDeps, client: Client, change: Confi
     after: { email },
     details: { removed, sessions_ended: count },
   });
+  if (isKept)
+    await recordChange(tx, deps.auditLog, client, {
+      action: 'self_deletion_undone',
+      actorId: userId,
+      resourceType: 'user',
+      resourceId: userId,
+      details: { email, reason: 'email_change_reverted' },
+    });
 }
 
 /**

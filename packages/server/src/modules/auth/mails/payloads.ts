@@ -57,6 +57,8 @@ export type MailPayloads = {
   email_changed: EmailChangeEvent;
   /** `sign_in`: the key of the sign-in that waits for the code, in hexadecimal. */
   provider_code: SecurityEvent & { sign_in: string };
+  /** To the creator of a webhook and to superusers. `webhook`: its name. */
+  webhook_paused: SecurityEvent & { webhook?: string; reason?: 'failing' | 'gone' };
   /** Queue it after the account was deactivated and its links were ended. */
   deletion_planned: SecurityEvent;
 };
@@ -82,6 +84,9 @@ export type Warning = {
   factor: string;
   provider: string;
   token: string;
+  webhook: string;
+  /** Of a pause. */
+  reason: string;
   newEmail: string;
   left: number | null;
   minutes: number | null;
@@ -120,6 +125,8 @@ export function readWarning(payload: unknown): Warning {
     factor: text('factor') ?? '',
     provider: text('provider') ?? '',
     token: text('token') ?? '',
+    webhook: text('webhook') ?? '',
+    reason: text('reason') ?? '',
     newEmail: text('new_email') ?? '',
     left: number('left'),
     minutes: number('minutes'),

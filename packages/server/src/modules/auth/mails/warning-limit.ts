@@ -15,11 +15,12 @@ const perKind: Partial<Record<WarningKind, RateLimitRule>> = {
   second_factor_attack: { limit: 1, windowSeconds: 3_600 },
 };
 
-// Only administrators cause these, and must not use up the room of the others. The account cannot be used without the link of the
-// first.
+// Only administrators and the service itself cause these, and must not use up the room of the others. The account cannot be used without
+// the link of the first.
 const countedApart: Partial<Record<WarningKind, string>> = {
   second_factor_reset: 'recovery',
   acted_as: 'acting',
+  webhook_paused: 'webhook',
 };
 
 /** Counts one warning to this account. Returns false if it exceeds a limit. */

@@ -24,6 +24,7 @@ export const warningNames = {
   account_made: 'account-made',
   account_taken_over: 'account-taken-over',
   email_change_requested: 'email-change-requested',
+  webhook_paused: 'webhook-paused',
 } as const satisfies Record<WarningKind, string>;
 
 export const isWarning = (kind: string): kind is WarningKind => Object.hasOwn(warningNames, kind);
@@ -43,6 +44,10 @@ export const warningValues = (warning: Warning, language: Language) => ({
   factor: warning.factor === 'app' ? words[language].app : greetableName(warning.factor),
   provider: greetableName(warning.provider),
   token: greetableName(warning.token),
+  webhook: greetableName(warning.webhook),
+  // Sections of a template: one of them is not empty.
+  failing: warning.reason === 'failing' ? warning.reason : '',
+  gone: warning.reason === 'gone' ? warning.reason : '',
   new_email: shownEmail(warning.newEmail),
   codes_left: warning.left === null ? '' : String(warning.left),
   acting_time: warning.minutes === null ? '' : duration(warning.minutes, language),

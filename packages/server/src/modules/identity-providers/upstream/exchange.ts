@@ -92,8 +92,10 @@ function redeem(
   return authorizationCodeGrant(configuration, address, {
     pkceCodeVerifier: verifier,
     expectedState: state,
-    ...(nonce === null ? {} : { expectedNonce: nonce, idTokenExpected: true }),
-    ...(maxAge === undefined ? {} : { maxAge }),
+    // With `maxAge`, the library demands an ID token. GitHub has none, and is believed that the sign-in is new.
+    ...(nonce === null
+      ? {}
+      : { expectedNonce: nonce, idTokenExpected: true, ...(maxAge === undefined ? {} : { maxAge }) }),
   });
 }
 

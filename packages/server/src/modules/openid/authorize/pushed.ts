@@ -8,7 +8,7 @@ import type { Db } from '../../../schema/database.ts';
 import type { AuthenticatedApplication } from '../../applications/authentication.ts';
 import type { AuditLog } from '../../audit/service.ts';
 import { type KeyProof, useKeyProof } from '../../proofs/service.ts';
-import type { KeyRing } from '../../sessions/key-ring.ts';
+import type { KeyRing } from '../../sessions/keys/ring.ts';
 import { readHint } from '../id-token-hint.ts';
 import { keepRequest, lifetimeSeconds } from '../interactions/service.ts';
 import { type Authorizations, countAuthorization } from './deps.ts';

@@ -6,7 +6,7 @@ import type { Logger } from '../../../platform/logging/log.ts';
 import { askOutside, OutboundError, type OutboundSettings } from '../../../platform/outbound/request.ts';
 import type { Db } from '../../../schema/database.ts';
 import { type AuditLog, recordEvent } from '../../audit/service.ts';
-import type { KeyRing } from '../../sessions/key-ring.ts';
+import type { KeyRing } from '../../sessions/keys/ring.ts';
 import { subjectIn } from '../claims/service.ts';
 import { signJwt } from '../tokens/signed-jwt.ts';
 import { noticeExpiredSessions } from './rows.ts';

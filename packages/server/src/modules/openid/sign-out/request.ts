@@ -1,7 +1,7 @@
 // Judges what an application asks for when it sends a person to sign out (RP-Initiated Logout, 2 and 3).
 // It must not end a session: whether the hint names the session of this browser is decided by service.ts.
 import type { Db } from '../../../schema/database.ts';
-import type { KeyRing } from '../../sessions/key-ring.ts';
+import type { KeyRing } from '../../sessions/keys/ring.ts';
 import { MAX_HINT, readHint } from '../id-token-hint.ts';
 import { type AskingApplication, findByClientId } from './store.ts';
 

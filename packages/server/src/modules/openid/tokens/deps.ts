@@ -14,7 +14,7 @@ import type { AuthenticatedApplication } from '../../applications/authentication
 import { type AuditLog, recordBounded } from '../../audit/service.ts';
 import type { GraphSource } from '../../authz/graph/graph.ts';
 import { type Policy, type PolicySettings, policyOf } from '../../authz/requirements/account.ts';
-import type { KeyRing } from '../../sessions/key-ring.ts';
+import type { KeyRing } from '../../sessions/keys/ring.ts';
 import { type ApplicationTokenLookup, createApplicationTokenLookup } from './token-lookup.ts';
 
 const countedGrants = ['authorization_code', 'refresh_token', 'device_code'] as const;

@@ -7,7 +7,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { Tx } from '../../../schema/database.ts';
 import type { Context } from '../../../schema/token-context.ts';
 import { type Audited, recordEvent } from '../../audit/service.ts';
-import type { KeyRing } from '../key-ring.ts';
+import type { KeyRing } from '../keys/ring.ts';
 import { lockLiveSession, lockOwner, revokeSessions } from '../store.ts';
 import { createToken, type TokenSettings } from '../tokens.ts';
 import { insertActingSession } from './store.ts';

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Row } from '../../../schema/database.ts';
 import { userColumns } from '../../../schema/user-record.ts';
-import { isOfTrustedKey } from '../revoked-keys.ts';
+import { isOfTrustedKey } from '../keys/revoked.ts';
 import type { LiveUser } from '../token-lookup.ts';
 import type { PresentedBrowser } from './cookie.ts';
 

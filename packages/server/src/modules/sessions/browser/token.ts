@@ -5,7 +5,7 @@ import type { Client } from '../../../platform/http/client.ts';
 import { newId } from '../../../platform/ids.ts';
 import { tokenHash } from '../../../platform/security/jwt.ts';
 import { type Context, columnsOf, inSeconds } from '../../../schema/token-context.ts';
-import type { KeyRing } from '../key-ring.ts';
+import type { KeyRing } from '../keys/ring.ts';
 import type { NewToken } from '../store.ts';
 import { lastEndOf, refreshLifetimeSeconds, type TokenSettings } from '../tokens.ts';
 import { type BrowserCookieSettings, type PresentedBrowser, readBrowserCookie } from './cookie.ts';

@@ -1,11 +1,22 @@
 // HTTP of the values of attributes of users.
-import { AttributeValuesEnvelope, PatchAttributesBody } from '@castellan/contract/user-attributes';
+import {
+  AttributeValuesEnvelope,
+  OwnAttributesEnvelope,
+  OwnAttributesQuery,
+  PatchAttributesBody,
+} from '@castellan/contract/user-attributes';
 import { UserParams } from '@castellan/contract/users';
 import { sendEtag } from '../../../platform/http/record-version.ts';
 import type { App } from '../../../platform/http/server/server.ts';
 import { callerOf, personCallerOf, userCallerOf } from '../../authz/caller.ts';
 import type { UserDeps } from '../service.ts';
-import { getAttributes, getOwnAttributes, patchAttributes, patchOwnAttributes } from './service.ts';
+import {
+  getAttributes,
+  getOwnAttributes,
+  ownDefinitions,
+  patchAttributes,
+  patchOwnAttributes,
+} from './service.ts';
 
 export function attributeRoutes(app: App, deps: UserDeps): void {
   ownRoutes(app, deps);
@@ -34,6 +45,7 @@ export function attributeRoutes(app: App, deps: UserDeps): void {
       errors: [
         'user_not_found',
         'superuser_required',
+        'acting_as',
         'privilege_escalation',
         'user_attribute_taken',
         'precondition_failed',
@@ -64,12 +76,17 @@ function ownRoutes(app: App, deps: UserDeps): void {
     schema: {
       summary: 'Read your attributes',
       description: 'Those whose `self` is `read` or `write`.',
-      response: { 200: AttributeValuesEnvelope },
+      querystring: OwnAttributesQuery,
+      response: { 200: OwnAttributesEnvelope },
     },
     handler: async (request, reply) => {
       const { record, version } = await getOwnAttributes(deps, personCallerOf(request));
       sendEtag(reply, version);
-      return { data: record, message: 'Your attributes.' };
+      return {
+        data: record,
+        ...(request.query.include === 'definitions' ? { definitions: await ownDefinitions(deps) } : {}),
+        message: 'Your attributes.',
+      };
     },
   });
 

@@ -1,5 +1,5 @@
 // Reads and changes the values of attributes of one user, for administrators and for the user.
-import type { AttributeValues } from '@castellan/contract/user-attributes';
+import type { AttributeValues, OwnAttribute } from '@castellan/contract/user-attributes';
 import { requireVersion, type Versioned } from '../../../platform/http/record-version.ts';
 import type { Db, Tx } from '../../../schema/database.ts';
 import type { Caller, PersonCaller, UserCaller } from '../../authz/caller.ts';
@@ -42,6 +42,20 @@ async function ownValues(db: Db | Tx, id: string): Promise<AttributeValues> {
   const visible = new Set(visibleTo('self', await findAttributes(db)).map(({ name }) => name));
   return Object.fromEntries(Object.entries(values).filter(([name]) => visible.has(name)));
 }
+
+/** Returns what the attributes are that users read, by name. */
+export const ownDefinitions = async ({ db }: UserDeps): Promise<OwnAttribute[]> =>
+  visibleTo('self', await findAttributes(db)).map(
+    ({ name, label, description, type, values, max_length, self }) => ({
+      name,
+      label,
+      description,
+      type,
+      values,
+      max_length,
+      self,
+    }),
+  );
 
 /** Changes values of a user for an administrator. Throws, in order, 401, 403, 404, 403, 412, 422, 409. */
 export async function patchAttributes(

@@ -18,8 +18,6 @@ import { change, type Entry, type Locking, type Run, rehearseChange } from '../.
 import { requireMayGrantRoles, requireProvedAll } from '../../authz/delegation.ts';
 import { type PreviewDeps, preview } from '../../authz/impact/preview.ts';
 import type { PolicySettings } from '../../authz/requirements/account.ts';
-import { requireFreshCall } from '../../authz/requirements/call.ts';
-import { type FreshnessDeps, hasFactor } from '../../factors/service.ts';
 import { clearAttempts } from '../../lockout/service.ts';
 import {
   countingRefusals,
@@ -44,11 +42,12 @@ import { insertUser } from '../store.ts';
 import { cleanChange, readBulkChanges } from './change-input.ts';
 import { type Plan, planChanges, type UserChange } from './change-plans.ts';
 import { carryOut, deltaOf, uniqueFields, write } from './changes.ts';
+import { type OwnAddressDeps, requireFreshForAddress, tellFormerAddress } from './own-address.ts';
 
 export type UserAdminDeps = UserDeps &
   PasswordDeps &
   PreviewDeps &
-  FreshnessDeps & {
+  OwnAddressDeps & {
     settings: PolicySettings & { unverifiedAccountHours: number };
     accountMail: {
       enqueue(
@@ -156,27 +155,14 @@ export async function createUser(
 }
 
 const changing =
-  (deps: FreshnessDeps, wanted: readonly UserChange[], idsField?: string): Run<VersionedUser[]> =>
+  (deps: OwnAddressDeps, wanted: readonly UserChange[], idsField?: string): Run<VersionedUser[]> =>
   async (locking) => {
     const plan = await planChanges(locking, wanted, idsField);
-    await requireFreshForAddress(deps, locking, plan);
-    return carryOut(plan);
+    await requireFreshForAddress(locking.tx, deps, plan);
+    const done = await carryOut(plan);
+    await tellFormerAddress(locking.tx, deps, plan);
+    return done;
   };
-
-/**
- * An account with a factor changes its own address only with a fresh proof: mails to the address stand in for a lost factor.
- * Throws `step_up_required` (403).
- */
-async function requireFreshForAddress(
-  deps: FreshnessDeps,
-  { tx, caller: { principal } }: Locking,
-  { changes }: Plan,
-): Promise<void> {
-  if (principal.type !== 'user') return;
-  const own = changes.find(({ before }) => before.user_id === principal.id);
-  if (own?.fields.email !== undefined && (await hasFactor(tx, principal.id)))
-    await requireFreshCall(tx, deps, principal);
-}
 
 // A stolen session must not be enough to guess or replace its user's password.
 function refuseOwnPassword(caller: Caller, id: string, password: string | undefined): void {
@@ -253,7 +239,6 @@ async function updateWithPassword(
     });
     return change(deps, caller, async (locking) => {
       const plan = await planChanges(locking, [wanted]);
-      await requireFreshForAddress(deps, locking, plan);
       const { sessionsEnded } = await replacePassword(locking.tx, deps, replacement);
       const { users, entries } = await write(plan);
       // Last: sign-ins with this email wait for it.

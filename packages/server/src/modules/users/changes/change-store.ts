@@ -1,7 +1,7 @@
 // SQL of changes to many users at once: the number of statements does not depend on the number of users.
 import { changeableFields } from '@castellan/contract/users';
 import { sql } from 'kysely';
-import { lockUntilCommit } from '../../../platform/db/sql.ts';
+import { lockUntilCommit, onlyRow } from '../../../platform/db/sql.ts';
 import type { Row, Tx } from '../../../schema/database.ts';
 import type { Entitled } from '../../authz/change.ts';
 
@@ -47,16 +47,31 @@ export async function endDeletions({ tx }: Entitled, userIds: readonly string[])
 }
 
 /**
- * Ends the mailed links of these users and, through the link epoch, those of queued mails. Call it with the users' rows
- * locked, in every transaction in which an administrator changes a user's access.
+ * Ends the mailed links of these users and, through the link epoch, those of queued mails. Links that undo changes of the caller's own
+ * address go on, sent or not: a thief of the caller's session must not end them. Call it with the users' rows locked, in every
+ * transaction in which an administrator changes a user's access.
  */
-export async function endPendingLinks({ tx }: Entitled, userIds: readonly string[]): Promise<void> {
+export async function endPendingLinks({ tx, caller }: Entitled, userIds: readonly string[]): Promise<void> {
   if (userIds.length === 0) return;
+  const self = caller.principal.id;
   await sql`
-    update users set link_epoch = link_epoch + 1,
+    update users set link_epoch = link_epoch + case when id = ${self} then 0 else 1 end,
       invitation_expires_at = case when invited_at is null then null else least(invitation_expires_at, now()) end
     where id = any(${userIds}::uuid[])`.execute(tx);
-  await sql`delete from one_time_tokens where user_id = any(${userIds}::uuid[]) and used_at is null`.execute(
-    tx,
-  );
+  await sql`
+    delete from one_time_tokens where user_id = any(${userIds}::uuid[]) and used_at is null
+      and (user_id <> ${self} or purpose <> 'revert_email')`.execute(tx);
+}
+
+/** Notes a change of the caller's own address, which takes effect at once. Returns the transaction's time. */
+export async function insertOwnAddressChange(
+  { tx, caller }: Entitled,
+  change: Pick<Row<'email_changes'>, 'id' | 'former_email' | 'new_email' | 'session_id'>,
+): Promise<Date> {
+  const inserted = await sql<{ at: Date }>`
+    insert into email_changes (id, user_id, former_email, new_email, session_id, session_epoch, confirmed_at)
+    select ${change.id}, u.id, ${change.former_email}, ${change.new_email}, ${change.session_id}, u.session_epoch, now()
+    from users u where u.id = ${caller.principal.id}
+    returning requested_at as at`.execute(tx);
+  return onlyRow(inserted).at;
 }

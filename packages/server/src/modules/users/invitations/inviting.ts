@@ -81,12 +81,13 @@ export async function inviteMany(
     invited: records.map(({ record }) => record),
     refused: [...refused, ...outcome.refused]
       .sort((one, other) => one.index - other.index)
-      .map(({ index, error: { code, status, message } }) => ({
+      .map(({ index, error: { code, status, message, extras } }) => ({
         index,
         email: invitations[index]?.email ?? '',
         status,
         code,
         detail: message,
+        ...(extras.errors ? { errors: extras.errors } : {}),
       })),
   };
 }

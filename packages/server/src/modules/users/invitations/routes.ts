@@ -18,6 +18,7 @@ const invited: StatedOf = {
     is_active: true,
     is_superuser: false,
     must_change_password: false,
+    deletion_due_at: null,
     permissions: [],
   }),
 };

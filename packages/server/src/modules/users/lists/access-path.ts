@@ -27,8 +27,9 @@ export async function findWay(db: Db, filter: UserFilter): Promise<{ way: Way; a
 /** The rarest value comes first in the filter. */
 async function wayByAttributes(db: Db, { roleId, attributes = [], ...others }: UserFilter): Promise<Way> {
   const [rarest = 0] = await countWithValues(db, attributes.slice(0, 1));
-  if (rarest <= MAX_COUNTED || (roleId === undefined && Object.keys(others).length === 0))
-    return 'attribute first';
+  if (rarest <= MAX_COUNTED) return 'attribute first';
+  if (attributes.length > 1) return 'attributes joined';
+  if (roleId === undefined && Object.keys(others).length === 0) return 'attribute first';
   if (roleId === undefined) return 'rest first';
   const { holders } = await readNumbers(db, roleId, undefined);
   return holders <= MAX_COUNTED ? 'role' : 'holders first';

@@ -48,9 +48,10 @@ export type Knowledge = {
 /**
  * How those who have a role and match other filters are found. `role`: in any way, because few users are read in each. Otherwise
  * the first holders, who may be all of them, or the first who match the rest are read, and neither all assignments nor all users.
- * `attribute first`: the first who have the value of the first attribute.
+ * `attribute first`: the first who have the value of the first attribute. `attributes joined`: the first who have the values of the first
+ * two, who may be few although many have each.
  */
-export type Way = 'role' | 'holders first' | 'rest first' | 'attribute first';
+export type Way = 'role' | 'holders first' | 'rest first' | 'attribute first' | 'attributes joined';
 
 const hasRole = (roleId: string) =>
   sql`exists (select from held_user_roles r where r.user_id = u.id and r.role_id = ${roleId})`;

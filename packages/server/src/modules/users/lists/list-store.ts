@@ -76,6 +76,12 @@ function candidatesOf(
       select u.id, ${key} as key, ${conditionOf({ ...filter, attributes: otherAttributes }, knowledge)} as is_match
       from users u where u.id = any(array(
         select v.user_id from ${valuesWith(attribute)} order by v.user_id limit ${MAX_COUNTED + 1}))`;
+  const [second] = otherAttributes;
+  if (attribute && second && knowledge.way === 'attributes joined')
+    return sql`
+      select u.id, ${key} as key, ${conditionOf(filter, knowledge)} as is_match
+      from users u where u.id = any(array(
+        select user_id from (${withKey(attribute)}) one natural join (${withKey(second)}) two limit ${MAX_COUNTED + 1}))`;
   if (roleId === undefined || knowledge.way === 'role')
     return sql`
       select u.id, ${key} as key, true as is_match from users u where ${conditionOf(filter, knowledge)}
@@ -89,6 +95,10 @@ function candidatesOf(
     select u.id, ${key} as key, ${conditionOf(rest, knowledge)} as is_match from users u where u.id = any(array(
       select user_id from held_user_roles where role_id = ${roleId} limit ${MAX_COUNTED + 1}))`;
 }
+
+/** SQL of the users with a key, from the index alone. Values that differ in case share a key. */
+const withKey = ({ attributeId, key }: AttributeCondition): RawBuilder<unknown> => sql`
+  select user_id from user_attribute_values where attribute_id = ${attributeId} and key = ${key}`;
 
 /** Returns how many users have each of these values, up to `MAX_COUNTED` + 1. */
 export async function countWithValues(db: Db, conditions: readonly AttributeCondition[]): Promise<number[]> {

@@ -1,6 +1,6 @@
 // Lets an administrator act as a user for a while, to see what the user sees.
 // It must not let anybody do more than they may do themselves: see requireMayActAs.
-import type { ActAsBody, ActingToken } from '@castellan/contract/sessions';
+import { ACTING_MINUTES, type ActAsBody, type ActingToken } from '@castellan/contract/sessions';
 import { AppError } from '../../../platform/errors.ts';
 import { cleanName } from '../../../platform/security/record-text.ts';
 import type { Tx } from '../../../schema/database.ts';
@@ -33,7 +33,7 @@ export async function actAs(
   deps: ActAsDeps,
   caller: UserCaller,
   id: string,
-  { reason: given, minutes }: ActAsBody,
+  { reason: given, minutes = ACTING_MINUTES }: ActAsBody,
 ): Promise<ActingToken> {
   const { client, principal } = caller;
   if (principal.id === id.toLowerCase()) throw new AppError('cannot_act_as_oneself');

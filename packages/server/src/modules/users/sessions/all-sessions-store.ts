@@ -4,6 +4,7 @@ import type { PageKey } from '../../../platform/cursors.ts';
 import { keyTime, onlyRow } from '../../../platform/db/sql.ts';
 import { plannedForValues } from '../../../platform/db/statement-names.ts';
 import type { Db, Row, Tx } from '../../../schema/database.ts';
+import { isPersonalTokenLive } from '../../../schema/live/personal-tokens.ts';
 import { isActorLive, type ShownActor, shownActorColumn } from '../../../schema/live/session-actor.ts';
 import { keptLiveSessionCount, liveSessionCount } from '../../../schema/live/sessions.ts';
 import { providerColumn, type ShownProvider } from '../../../schema/session-provider.ts';
@@ -210,6 +211,22 @@ export async function findMatchingSessions(
   const { rows } = await sql<{ id: string; user_id: string }>`${plannedForValues}
     select s.id, s.user_id from ${matching(filter)} limit ${limit}`.execute(tx);
   return rows;
+}
+
+/** Returns up to `limit` users with live personal access tokens whom the filter names, in no particular order. */
+export async function findUsersWithTokens(
+  tx: Tx,
+  { userId, search }: Pick<SessionFilter, 'userId' | 'search'>,
+  limit: number,
+): Promise<string[]> {
+  const conditions: RawBuilder<unknown>[] = [
+    sql`exists (select from personal_tokens t where t.user_id = u.id and ${sql.raw(isPersonalTokenLive('now()'))})`,
+  ];
+  if (userId !== undefined) conditions.push(sql`u.id = ${userId}`);
+  if (search !== undefined) conditions.push(searchCondition(search, { areShortRare: false }));
+  const { rows } = await sql<{ id: string }>`${plannedForValues}
+    select u.id from users u where ${sql.join(conditions, sql` and `)} limit ${limit}`.execute(tx);
+  return rows.map(({ id }) => id);
 }
 
 /** Returns the id of the user who has, or had, this session; undefined if there is none. */

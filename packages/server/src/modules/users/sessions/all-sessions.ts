@@ -17,7 +17,7 @@ import { type Caller, sessionIdOf } from '../../authz/caller.ts';
 import { change, type Entry, isNonEmpty } from '../../authz/change.ts';
 import { sameAccess } from '../../authz/impact/impact.ts';
 import { endPendingOf } from '../../factors/service.ts';
-import { revokeLiveSessions, toSession } from '../../sessions/service.ts';
+import { endSessionsOfEach, revokeLiveSessions, toSession } from '../../sessions/service.ts';
 import type { UserAdminDeps } from '../changes/administration.ts';
 import { endPendingLinks } from '../changes/change-store.ts';
 import { hasRareShortWords, isInMany } from '../lists/list-store.ts';
@@ -30,6 +30,7 @@ import {
   findMatchingSessions,
   findSessionOwner,
   findSessionPage,
+  findUsersWithTokens,
   type SessionFilter,
 } from './all-sessions-store.ts';
 
@@ -74,8 +75,9 @@ export const endAnySession = (deps: UserAdminDeps, caller: Caller, sessionId: st
   });
 
 /**
- * Ends the matching sessions, and every mailed link of their users: all or none. Returns the numbers of both. Throws
- * `validation_failed` without a filter, `too_many_matches`, 401, and 403 that names the users who may not be acted on.
+ * Ends the matching sessions, and every mailed link of their users: all or none. A filter that names users alone ends all that these
+ * users have, personal access tokens included, as `endSessionsOf` does. Returns the numbers of both. Throws `validation_failed`
+ * without a filter, `too_many_matches`, 401, and 403 that names the users who may not be acted on.
  */
 export async function endMatchingSessions(
   deps: UserAdminDeps,
@@ -88,11 +90,15 @@ export async function endMatchingSessions(
     const { tx } = locking;
     // Before any lock: sessions that begin later are not ended, and those that end before the lock are left out below.
     const found = await findMatchingSessions(tx, filter, MAX_SESSIONS_ENDED + 1);
-    const users = [...new Set(found.map((session) => session.user_id))];
+    const namesUsersAlone = filter.address === undefined && filter.unusedSince === undefined;
+    const withTokens = namesUsersAlone ? await findUsersWithTokens(tx, filter, MAX_USERS_ENDED + 1) : [];
+    const users = [...new Set([...found.map((session) => session.user_id), ...withTokens])];
     requireFewEnough(found.length, users.length);
     const entitled = await requireMayActOnAll(locking, users);
     const ids = found.map((session) => session.id);
-    const ended = await revokeLiveSessions(tx, ids, 'revoked', filter.unusedSince ?? null);
+    const ended = namesUsersAlone
+      ? await endSessionsOfEach(tx, users, 'revoked')
+      : await revokeLiveSessions(tx, ids, 'revoked', filter.unusedSince ?? null);
     const concerned = ended.map((one) => one.user_id);
     await endPendingLinks(entitled, concerned);
     await endPendingOf(tx, concerned);

@@ -41,7 +41,7 @@ export function userSessionRoutes(app: App, deps: UserAdminDeps): void {
     schema: {
       summary: 'End the sessions that match a filter',
       description:
-        'Ends every live session that the list shows with the same filters, your own included, or none. At least one filter is required. One request ends at most 10,000 sessions of at most 1,000 users. Mailed links of these users end as well.',
+        'Ends every live session that the list shows with the same filters, your own included, or none. At least one filter is required. One request ends at most 10,000 sessions of at most 1,000 users. Mailed links of these users end as well. With `user_id` or `search` alone, everything that keeps these users signed in ends: their personal access tokens, also of users without a session, and the trust in their devices.',
       querystring: SessionFilters,
       response: { 200: SessionsEndedEnvelope },
     },

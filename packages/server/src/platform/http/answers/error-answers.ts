@@ -11,6 +11,7 @@ import { GateFullError } from '../../limits/gate.ts';
 import { HasherBusyError } from '../../security/password-hasher.ts';
 import { errorCode, isObject } from '../../unknown-values.ts';
 import { inUnits } from '../bodies/body-limits.ts';
+import { FORM_TYPE } from '../bodies/form-type.ts';
 import type { ErrorShape } from '../error-shape.ts';
 import { ClientGoneError } from '../gone.ts';
 import type { UnavailableLog } from './unavailable-log.ts';
@@ -127,13 +128,18 @@ function answerInShape(
     .send(JSON.stringify(shape.bodyOf(code, error)));
 }
 
-/** Adds the limit to the refusal of a large body, which the parser does not name. Uses the codes of the route. */
+/** Adds the limit to the refusal of a large body, and the type to that of another one. Uses the codes of the route. */
 function asDeclared(error: AppError, { routeOptions }: FastifyRequest): AppError {
   if (error.code === 'body_too_large' && error.extras.detail === undefined)
     return new AppError(error.code, {
       detail: `The request body is larger than ${inUnits(routeOptions.bodyLimit)}.`,
     });
-  const { otherMedia } = routeOptions.config;
+  const { form = false, otherMedia } = routeOptions.config;
+  if (error.code === 'unsupported_media_type' && error.extras.detail === undefined && form !== false)
+    return new AppError(error.code, {
+      ...error.extras,
+      detail: `Send the body as Content-Type: ${FORM_TYPE}.`,
+    });
   if (error.code === 'unsupported_media_type' && otherMedia !== undefined)
     return new AppError(otherMedia, { ...error.extras, detail: error.message });
   return error;

@@ -5,7 +5,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { AppError } from '../../errors.ts';
-import { UUID } from '../../ids.ts';
+import { INT64, UUID } from '../../ids.ts';
 import { isObject } from '../../unknown-values.ts';
 import { publicBody } from './body-limits.ts';
 import { MAX_DEPTH, tooDeep, tooManyValues } from './json-size.ts';
@@ -18,7 +18,7 @@ const shared = {
   // A test does it for all schemas; here it would compile the schema of schemas for each of the three.
   meta: false,
   validateSchema: false,
-  formats: { uuid: UUID, 'date-time': true },
+  formats: { uuid: UUID, int64: INT64, 'date-time': true },
 } as const;
 // JSON may contain 1e400, which parses as Infinity; strictNumbers refuses it. It is not set for query and path, where
 // it would skip the check of a maximum.
@@ -114,6 +114,9 @@ function fieldOf(problem: ErrorObject, part: string): string {
   return path.length === 0 ? 'body' : path.join('.');
 }
 
+/** The formats of ids, as texts name them. */
+const formatNames: Record<string, string> = { uuid: 'UUID', int64: 'positive number' };
+
 function sentence(problem: ErrorObject): { code: string; message: string } {
   const { params } = problem;
   switch (problem.keyword) {
@@ -144,7 +147,7 @@ function sentence(problem: ErrorObject): { code: string; message: string } {
     case 'format':
       return {
         code: `invalid_${params.format}`.replaceAll('-', '_'),
-        message: `must be a ${params.format === 'uuid' ? 'UUID' : params.format}`,
+        message: `must be a ${formatNames[params.format] ?? params.format}`,
       };
     default:
       return { code: 'invalid', message: problem.message ?? 'is not allowed' };
@@ -155,7 +158,7 @@ function sentence(problem: ErrorObject): { code: string; message: string } {
 const MAX_FIELD_ERRORS = 20;
 
 /**
- * Returns the refusal. `invalidInput`: the route's code for a wrong field. A malformed UUID is always `invalid_id`
+ * Returns the refusal. `invalidInput`: the route's code for a wrong field. A malformed id is always `invalid_id`
  * (400).
  */
 export function shapeRefusal(
@@ -183,7 +186,7 @@ export function shapeRefusal(
     return new AppError('malformed_json', { detail: 'The request body is missing. Send a JSON object.' });
   const onlyIds =
     problems.length > 0 &&
-    problems.every((problem) => problem.keyword === 'format' && problem.params.format === 'uuid');
+    problems.every((problem) => problem.keyword === 'format' && problem.params.format in formatNames);
   const detail = `${errors.map((one) => `${one.field} ${one.message}`).join('; ')}.`;
   return new AppError(onlyIds ? 'invalid_id' : invalidInput, { detail, errors });
 }

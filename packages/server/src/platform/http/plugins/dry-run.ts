@@ -27,15 +27,27 @@ export const namedSubjectsIn = (request: FastifyRequest): number | null =>
 /** Whether the name is `dry_run` but for case and what is no letter, as other APIs spell it: `dry-run`, `dry_run[]`. */
 const meansDryRun = (name: string): boolean => /^dryrun$/i.test(name.replaceAll(/\P{L}/gu, ''));
 
-/** Returns the path of the first name in the value that means `dry_run`. The depth of a value is limited before. */
-function dryRunIn(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
+/**
+ * Returns the path of the first name in the value that means `dry_run`. The depth of a value is limited before. The members of a map are
+ * named by the sender, and so is all that is in them.
+ */
+function dryRunIn(value: unknown, schema: unknown): string | undefined {
+  if (!isObject(value) || (isObject(schema) && 'patternProperties' in schema)) return undefined;
   for (const [name, inner] of Object.entries(value)) {
-    if (meansDryRun(name)) return name;
-    const found = dryRunIn(inner);
+    if (!Array.isArray(value) && meansDryRun(name)) return name;
+    const found = dryRunIn(inner, schemaOf(schema, Array.isArray(value) ? null : name));
     if (found !== undefined) return `${name}.${found}`;
   }
   return undefined;
+}
+
+/** Returns the schema of a member, or with null that of the items; undefined if it is not declared. */
+function schemaOf(schema: unknown, name: string | null): unknown {
+  if (!isObject(schema)) return undefined;
+  if (name === null) return schema.items;
+  return isObject(schema.properties) && Object.hasOwn(schema.properties, name)
+    ? schema.properties[name]
+    : undefined;
 }
 
 /**
@@ -52,7 +64,7 @@ export function refuseUnknownDryRun(app: App): void {
       const parameter = Object.keys(query ?? {}).find(
         (name) => meansDryRun(name) && !(isOffered && name === NAME),
       );
-      const member = parameter === undefined ? dryRunIn(body) : undefined;
+      const member = parameter === undefined ? dryRunIn(body, routeOptions.schema?.body) : undefined;
       const field = parameter === undefined ? member : `query.${parameter}`;
       if (field === undefined) return;
       const message = isOffered

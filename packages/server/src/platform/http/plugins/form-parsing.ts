@@ -4,11 +4,9 @@ import { isUtf8 } from 'node:buffer';
 import { AppError } from '../../errors.ts';
 import { isObject } from '../../unknown-values.ts';
 import { publicBody } from '../bodies/body-limits.ts';
+import { FORM_TYPE } from '../bodies/form-type.ts';
 import { tooManyValues } from '../bodies/json-size.ts';
 import type { App } from '../server/server.ts';
-
-/** The media type of forms. */
-export const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 /** Makes the routes of this scope take forms instead of JSON. A missing body counts as an empty form. */
 export function acceptFormsOnly(scope: App): void {

@@ -62,12 +62,7 @@ export function openTls(files: TlsFiles, log: Logger, { now = () => new Date() }
   const servers = new Set<Server>();
   let inUse = identityOf(files);
   let pair = readPair(files);
-  const fault = faultOf(pair, now());
-  if (fault) log.warn({ not_after: pair.notAfter }, `the certificate in TLS_CERT_FILE ${fault}`);
-  if ((statSync(files.keyFile).mode & OTHERS_MAY_READ) !== 0)
-    log.warn(
-      `TLS_KEY_FILE (${files.keyFile}) can be read by every user of the machine. Run: chmod o= ${files.keyFile}`,
-    );
+  for (const warning of pairWarnings(files, pair, now())) log.warn({ not_after: pair.notAfter }, warning);
   /** The last warning, which is not repeated. Null while the pair in the files is the one in use. */
   let warned: string | null = null;
 
@@ -114,6 +109,20 @@ export function openTls(files: TlsFiles, log: Logger, { now = () => new Date() }
     stats: () => ({ isCurrent: warned === null, notAfter: pair.notAfter }),
     stop: () => clearInterval(timer),
   };
+}
+
+/** Returns what the operator should mend about a pair that is served nevertheless. */
+export function pairWarnings(files: TlsFiles, pair: Pair, now: Date): string[] {
+  const fault = faultOf(pair, now);
+  const canOthersRead = (statSync(files.keyFile).mode & OTHERS_MAY_READ) !== 0;
+  return [
+    ...(fault === null ? [] : [`the certificate in TLS_CERT_FILE ${fault}`]),
+    ...(canOthersRead
+      ? [
+          `TLS_KEY_FILE (${files.keyFile}) can be read by every user of the machine. Run: chmod o= ${files.keyFile}`,
+        ]
+      : []),
+  ];
 }
 
 /** Returns why clients refuse the certificate; null if its dates are right. Continues a sentence. */

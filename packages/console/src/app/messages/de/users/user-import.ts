@@ -6,7 +6,10 @@ const plural = createPlural('de');
 
 export const userImport: LaterMessages['userImport'] = {
   title: 'Benutzer importieren',
-  text: 'Spalten: email, first_name, last_name, roles (Namen, mit Semikolon getrennt). Vorhandene Benutzer erhalten die fehlenden Rollen und behalten alles andere. Neue Benutzer erhalten ein Passwort, das niemand kennt: Sie wählen ein eigenes über „Passwort vergessen“. Nichts wird geändert, bevor Sie gesehen haben, was jede Zeile bewirkt.',
+  text: 'Spalten: email, first_name, last_name, roles (Namen, mit Semikolon getrennt), external_id. Vorhandene Benutzer erhalten die fehlenden Rollen und behalten alles andere. Neue Benutzer erhalten ein Passwort, das niemand kennt: Sie wählen ein eigenes über „Passwort vergessen“. Nichts wird geändert, bevor Sie gesehen haben, was jede Zeile bewirkt.',
+  attributes:
+    'Neue Benutzer erhalten auch Attribute: eine Spalte für jedes, etwa attributes.cost_center, oder alle als JSON in der Spalte attributes.',
+  requiredColumns: (columns) => `Jeder neue Benutzer braucht einen Wert in: ${columns}.`,
   file: 'CSV-Datei',
   choose: 'CSV-Datei auswählen',
   template: 'Vorlage herunterladen',
@@ -29,6 +32,9 @@ export const userImport: LaterMessages['userImport'] = {
     cells: () =>
       'Die Zeile hat mehr Zellen als die erste: Ein Trennzeichen oder Anführungszeichen ist falsch.',
     role: (text) => `Unbekannte Rolle: ${text}.`,
+    attributeUnknown: (text) => `Unbekanntes Attribut: ${text}.`,
+    attributeMissing: (text) => `Ohne Wert für: ${text}.`,
+    attributeJson: (text) => `Die Spalte ${text} enthält kein JSON.`,
   },
   kinds: { create: 'Neu', assign: 'Rollen', same: 'Nichts zu tun', error: 'Fehler' },
   summary: (created, assigned, same, wrong) =>

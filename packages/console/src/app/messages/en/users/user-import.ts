@@ -5,7 +5,10 @@ const plural = createPlural('en');
 
 export const userImport = {
   title: 'Import users',
-  text: 'Columns: email, first_name, last_name, roles (names, with semicolons between them). Existing users get the roles that they lack and keep everything else. New users get a password that nobody knows: they choose their own with “Forgot password”. Nothing is changed before you have seen what each row does.',
+  text: 'Columns: email, first_name, last_name, roles (names, with semicolons between them), external_id. Existing users get the roles that they lack and keep everything else. New users get a password that nobody knows: they choose their own with “Forgot password”. Nothing is changed before you have seen what each row does.',
+  attributes:
+    'New users also get attributes: a column for each, such as attributes.cost_center, or all as JSON in the column attributes.',
+  requiredColumns: (columns: string) => `Each new user needs a value in: ${columns}.`,
   file: 'CSV file',
   choose: 'Choose a CSV file',
   template: 'Download a template',
@@ -28,6 +31,9 @@ export const userImport = {
     cells: (_text: string) =>
       'This row has more cells than the first one: a separator or a quotation mark is wrong.',
     role: (text: string) => `Unknown role: ${text}.`,
+    attributeUnknown: (text: string) => `Unknown attribute: ${text}.`,
+    attributeMissing: (text: string) => `Without a value of: ${text}.`,
+    attributeJson: (text: string) => `The column ${text} is no JSON.`,
   },
   kinds: { create: 'New', assign: 'Roles', same: 'Nothing to do', error: 'Error' },
   summary: (created: number, assigned: number, same: number, wrong: number) =>

@@ -1,16 +1,14 @@
 // The secrets of an application: create, revoke. A secret is shown once, in the dialog that creates it.
 import type { Application, ApplicationSecret, NewApplicationSecret } from '@castellan/sdk';
-import { Modal, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { formatAgo, formatDay } from '../../../../common/format.ts';
 import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
-import { DateTimeInput } from '../../../components/forms/DateTimeInput.tsx';
-import { Form, fieldError } from '../../../components/forms/forms.tsx';
 import { ReasonButton } from '../../../components/forms/ReasonButton.tsx';
 import { LoadingLines } from '../../../components/page/LoadingLines.tsx';
 import { notifyDone } from '../../../components/page/notify.tsx';
 import { Empty, ReadErrors } from '../../../components/page/states.tsx';
+import { NewSecretDialog } from '../../../components/secrets/NewSecretDialog.tsx';
 import { SecretDialog } from '../../../components/secrets/SecretDialog.tsx';
 import { Tag } from '../../../components/text/badges.tsx';
 import { call, reading, useWrite } from '../../../data/api.ts';
@@ -56,8 +54,15 @@ export function Secrets({ application }: { application: Application }): ReactEle
         </ul>
       )}
       {isCreating && (
-        <CreateDialog
-          applicationId={application.id}
+        <NewSecretDialog
+          texts={{
+            create: texts.create,
+            name: texts.name,
+            nameHelp: texts.nameHelp,
+            expires: t.serviceAccounts.keys.expires,
+            expiresHelp: texts.expiresHelp,
+          }}
+          make={(body) => call('POST /api/v1/applications/{application_id}/secrets', { path, body })}
           onClose={() => setCreating(false)}
           onMade={(secret) => {
             setCreating(false);
@@ -92,62 +97,6 @@ function factsOf(secret: ApplicationSecret): string[] {
         : expiresOn(formatDay(expires_at)),
     last_used_at === null ? unused : `${used}: ${formatAgo(last_used_at)}`,
   ];
-}
-
-type CreateProps = {
-  applicationId: string;
-  onClose: () => void;
-  onMade: (secret: NewApplicationSecret) => void;
-};
-
-function CreateDialog({ applicationId, onClose, onMade }: CreateProps): ReactElement {
-  const texts = later.applications.page.secrets;
-  const [name, setName] = useState('');
-  const [expires, setExpires] = useState<string>();
-  const write = useWrite(
-    () =>
-      call('POST /api/v1/applications/{application_id}/secrets', {
-        path: { application_id: applicationId },
-        body: { name, ...(expires ? { expires_at: expires } : {}) },
-      }),
-    ({ data }) => onMade(data),
-  );
-  return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={texts.create}
-      closeButtonProps={{ 'aria-label': t.common.actions.close }}
-    >
-      <Form
-        onSubmit={() => write.run(undefined)}
-        isPending={write.isPending}
-        error={write.error}
-        fields={['name', 'expires_at']}
-        submitLabel={t.common.actions.create}
-        onCancel={onClose}
-        isDisabled={name.trim() === ''}
-      >
-        <TextInput
-          data-autofocus
-          required
-          label={texts.name}
-          description={texts.nameHelp}
-          autoComplete="off"
-          value={name}
-          error={fieldError(write.error, 'name')}
-          onChange={(event) => setName(event.currentTarget.value)}
-        />
-        <DateTimeInput
-          label={t.serviceAccounts.keys.expires}
-          description={texts.expiresHelp}
-          value={expires}
-          error={fieldError(write.error, 'expires_at')}
-          onChange={setExpires}
-        />
-      </Form>
-    </Modal>
-  );
 }
 
 type RevokeProps = { applicationId: string; secret: ApplicationSecret; onClose: () => void };

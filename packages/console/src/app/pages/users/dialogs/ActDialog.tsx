@@ -1,7 +1,7 @@
 // Asks before an act on one user, shows what it would change, carries it out and offers to undo what can be undone.
 
 import type { AccessPreview, UpdateUser, User } from '@castellan/sdk';
-import type { ReactElement } from 'react';
+import { lazy, type ReactElement, Suspense } from 'react';
 import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
 import { usePreview } from '../../../components/dialogs/impact.tsx';
 import { ChangedMeanwhile } from '../../../components/forms/ChangedMeanwhile.tsx';
@@ -10,10 +10,17 @@ import { ReadErrors } from '../../../components/page/states.tsx';
 import { call, readAgain, useWrite } from '../../../data/api.ts';
 import { isCode } from '../../../data/errors.ts';
 import { nameOf } from '../../../data/me.tsx';
-import { t } from '../../../text.ts';
+import { t, withLaterTexts } from '../../../text.ts';
 import { changeUser, endSessionsOf, previewUser, useStoredUser, withdrawInvitation } from '../data.ts';
 import { changedFields } from '../pane/changed-fields.ts';
 import { DeleteDialog } from './DeleteDialog.tsx';
+
+const ActAsDialog = lazy(() =>
+  withLaterTexts(import('./ActAsDialog.tsx')).then((file) => ({ default: file.ActAsDialog })),
+);
+const EraseDialog = lazy(() =>
+  withLaterTexts(import('./EraseDialog.tsx')).then((file) => ({ default: file.EraseDialog })),
+);
 
 export type Act =
   | 'activate'
@@ -25,13 +32,25 @@ export type Act =
   | 'endSessions'
   | 'inviteAgain'
   | 'withdraw'
-  | 'remove';
+  | 'remove'
+  | 'actAs'
+  | 'erase';
 
 type Props = { act: Act; user: User; onClose: () => void; onRemoved?: () => void };
 
 export function ActDialog({ act, user, onClose, onRemoved }: Props): ReactElement {
   if (act === 'remove')
     return <DeleteDialog user={user} onClose={onClose} {...(onRemoved ? { onRemoved } : {})} />;
+  if (act === 'actAs' || act === 'erase')
+    return (
+      <Suspense>
+        {act === 'actAs' ? (
+          <ActAsDialog user={user} onClose={onClose} />
+        ) : (
+          <EraseDialog user={user} onClose={onClose} {...(onRemoved ? { onRemoved } : {})} />
+        )}
+      </Suspense>
+    );
   if (isAccessAct(act)) return <AccessAct act={act} user={user} onClose={onClose} />;
   return <PlainAct act={act} user={user} onClose={onClose} {...(onRemoved ? { onRemoved } : {})} />;
 }
@@ -44,7 +63,7 @@ const changes = {
 } as const satisfies Record<string, UpdateUser>;
 
 type AccessAct = keyof typeof changes;
-type PlainAct = Exclude<Act, AccessAct | 'remove'>;
+type PlainAct = Exclude<Act, AccessAct | 'remove' | 'actAs' | 'erase'>;
 
 const isAccessAct = (act: Act): act is AccessAct => act in changes;
 

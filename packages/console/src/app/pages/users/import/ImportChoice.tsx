@@ -1,17 +1,29 @@
 // Chooses the file of an import and says what is wrong with it, with the line.
+import type { UserAttribute } from '@castellan/sdk';
 import { Button, FileButton, Group } from '@mantine/core';
 import { IconUpload } from '@tabler/icons-react';
 import { type ReactElement, useRef } from 'react';
 import { formatNumber } from '../../../../common/format.ts';
 import { saveFile, toCsv } from '../../../components/lists/csv.ts';
+import { ReadErrors } from '../../../components/page/states.tsx';
+import { useUserAttributes } from '../../../data/attributes/attributes.ts';
 import { later } from '../../../text.ts';
 import { type FileProblem, importColumns } from './import.ts';
+import { columnOf } from './import-attributes.ts';
 
-const saveTemplate = (): void =>
+/** With a column for each attribute, those that are required first. */
+const saveTemplate = (attributes: readonly UserAttribute[]): void => {
+  const columns = attributes
+    .toSorted((one, other) => Number(other.required) - Number(one.required))
+    .map(({ name }) => columnOf(name));
   saveFile(
     'users-template.csv',
-    toCsv([[...importColumns], ['ada@example.com', 'Ada', 'Lovelace', 'Editor; Auditor']]),
+    toCsv([
+      [...importColumns, ...columns],
+      ['ada@example.com', 'Ada', 'Lovelace', 'Editor; Auditor', '', ...columns.map(() => '')],
+    ]),
   );
+};
 
 const sentenceOf = (problem: FileProblem): string =>
   'line' in problem
@@ -22,9 +34,23 @@ type Props = { problem: FileProblem | null; onFile: (file: File) => void };
 
 export function ImportChoice({ problem, onFile }: Props): ReactElement {
   const forget = useRef<() => void>(null);
+  const { attributes, mayRead, read } = useUserAttributes();
+  const required = attributes.filter((one) => one.required);
   return (
     <>
       <p>{later.userImport.text}</p>
+      {mayRead ? (
+        attributes.length > 0 && (
+          <p>
+            {later.userImport.attributes}{' '}
+            {required.length > 0 &&
+              later.userImport.requiredColumns(required.map(({ name }) => columnOf(name)).join(', '))}
+          </p>
+        )
+      ) : (
+        <p className="muted">{later.userAttributes.cannotRead('user_attribute.read')}</p>
+      )}
+      <ReadErrors of={[read]} />
       <Group gap="xs">
         <FileButton
           accept=".csv,text/csv"
@@ -42,7 +68,7 @@ export function ImportChoice({ problem, onFile }: Props): ReactElement {
             </Button>
           )}
         </FileButton>
-        <Button variant="default" onClick={saveTemplate}>
+        <Button variant="default" onClick={() => saveTemplate(attributes)}>
           {later.userImport.template}
         </Button>
       </Group>

@@ -51,6 +51,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }): ReactElement
       const judged = await judge(rows, {
         path,
         mayReadRoles: can('role.read'),
+        mayReadAttributes: can('user_attribute.read'),
         signal,
         onProgress: (done, all) => setState({ step: 'checking', done, all }),
       });

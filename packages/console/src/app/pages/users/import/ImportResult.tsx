@@ -4,6 +4,7 @@ import type { ReactElement } from 'react';
 import { saveFile, toCsv } from '../../../components/lists/csv.ts';
 import { later, t } from '../../../text.ts';
 import { importColumns, type Verdict } from './import.ts';
+import { attributeColumns } from './import-attributes.ts';
 
 type Props = {
   /** The rows that were tried. */
@@ -17,16 +18,19 @@ type Props = {
 export function ImportResult({ verdicts, failures, undone, onClose }: Props): ReactElement {
   const failed = verdicts.filter(({ row }) => failures.has(row.line));
   const left = [...failed, ...undone];
+  const ofAttributes = [...new Set(left.flatMap(({ row }) => attributeColumns(Object.keys(row.attributes))))];
   const download = (): void =>
     saveFile(
       'users-failed.csv',
       toCsv([
-        [...importColumns, 'error'],
+        [...importColumns, ...ofAttributes, 'error'],
         ...left.map(({ row }) => [
           row.email,
           row.first_name,
           row.last_name,
           row.roles.join('; '),
+          row.external_id,
+          ...ofAttributes.map((name) => row.attributes[name] ?? ''),
           failures.get(row.line) ?? '',
         ]),
       ]),

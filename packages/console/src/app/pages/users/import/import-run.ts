@@ -2,6 +2,7 @@
 import type { AccessPreview, ListedUser, Role } from '@castellan/sdk';
 import type { PreviewQuery } from '../../../components/dialogs/impact.tsx';
 import { call, callPreview, queryClient } from '../../../data/api.ts';
+import { allUserAttributes } from '../../../data/attributes/attributes.ts';
 import { allRoleNames } from '../../../data/catalogue.ts';
 import type { NewUserField } from '../../../data/form-fields.ts';
 import { chunksOf, joinPreviews } from '../bulk/bulk.ts';
@@ -15,6 +16,7 @@ const LOOKUPS = 6;
 type Lookup = {
   path: ReturnType<typeof useListPath>;
   mayReadRoles: boolean;
+  mayReadAttributes: boolean;
   signal: AbortSignal;
   onProgress: (done: number, all: number) => void;
 };
@@ -23,7 +25,7 @@ export type Judged = { verdicts: Verdict[]; roles: ReadonlyMap<string, Role> };
 
 /** Returns what would happen to each row, and the roles of the users that would be created, by id. */
 export async function judge(rows: readonly ImportRow[], lookup: Lookup): Promise<Judged> {
-  const { path, mayReadRoles, signal, onProgress } = lookup;
+  const { path, mayReadRoles, mayReadAttributes, signal, onProgress } = lookup;
   const users = new Map<string, ListedUser>();
   const emails = [...new Set(rows.map(({ email }) => email).filter((one) => one !== ''))];
   for (let at = 0; at < emails.length; at += LOOKUPS) {
@@ -39,7 +41,10 @@ export async function judge(rows: readonly ImportRow[], lookup: Lookup): Promise
   if (mayReadRoles)
     for (const { id, name } of await queryClient.fetchQuery({ ...allRoleNames, staleTime: 0 }))
       ids.set(name.toLowerCase(), id);
-  const verdicts = judgeRows(rows, users, ids);
+  const attributes = mayReadAttributes
+    ? await queryClient.fetchQuery({ ...allUserAttributes, staleTime: 0 })
+    : [];
+  const verdicts = judgeRows(rows, users, ids, attributes);
   const given = verdicts.flatMap((verdict) => (verdict.kind === 'create' ? verdict.roleIds : []));
   return { verdicts, roles: await rolesOf([...new Set(given)], signal) };
 }
@@ -99,7 +104,7 @@ export async function previewImport(
 export async function carryOut(verdict: Verdict, addRoles: ReturnType<typeof useAddRoles>): Promise<void> {
   if (verdict.kind === 'assign') await addRoles(verdict.user, verdict.roleIds);
   if (verdict.kind !== 'create') return;
-  const { email, first_name, last_name } = verdict.row;
+  const { email, first_name, last_name, external_id } = verdict.row;
   await call('POST /api/v1/users', {
     body: {
       email,
@@ -108,6 +113,8 @@ export async function carryOut(verdict: Verdict, addRoles: ReturnType<typeof use
       password: makePassword(),
       must_change_password: true,
       role_id: verdict.roleIds,
+      external_id: external_id || null,
+      attributes: verdict.attributes,
     } satisfies Record<NewUserField | 'role_id', unknown>,
   });
 }

@@ -22,6 +22,8 @@ test('columns may be in any order, and an export can be imported', () => {
       first_name: '=Ada',
       last_name: '',
       roles: ['Editor', 'Auditor'],
+      external_id: '',
+      attributes: {},
       isTooLong: false,
     },
   ]);
@@ -41,6 +43,9 @@ test('a file without rows, without columns or with too many rows is refused', ()
   assert.deepEqual(readRows('email,first_name'), { problem: 'empty' });
   assert.deepEqual(readRows('mail,name\na@example.com,Ada'), { problem: 'columns' });
   assert.deepEqual(readRows('email,first_name,Email\na@example.com,Ada,x'), { problem: 'columns' });
+  assert.deepEqual(readRows('email,first_name,attributes.a,attributes.a\na@example.com,Ada,x,y'), {
+    problem: 'columns',
+  });
   const rows = 'a@example.com,Ada\n'.repeat(MAX_ROWS + 1);
   assert.deepEqual(readRows(`email,first_name\n${rows}`), { problem: 'rows' });
 });
@@ -91,6 +96,7 @@ test('each row gets a verdict', () => {
       ['editor', 'r1'],
       ['auditor', 'r2'],
     ]),
+    [],
   );
   assert.deepEqual(
     verdicts.map((one) => [one.row.line, one.kind, one.kind === 'error' ? one.problem : null]),
@@ -118,7 +124,7 @@ test('new users gain what their roles give, each permission once', () => {
   ]);
   const permission = (name: string) => ({ name });
   const impact = impactOfCreation(
-    judgeRows(rows, new Map(), ids),
+    judgeRows(rows, new Map(), ids, []),
     new Map([
       ['r1', { permissions: [permission('a.read')] }],
       ['r2', { permissions: [permission('a.read'), permission('a.write')] }],
@@ -135,7 +141,7 @@ test('new users gain what their roles give, each permission once', () => {
 test('a user who has all roles stays as they are', () => {
   const rows = readRows('email,first_name,roles\nada@example.com,Ada,Editor');
   assert.ok(Array.isArray(rows));
-  const [verdict] = judgeRows(rows, new Map([[ada.email, ada]]), new Map([['editor', 'r1']]));
+  const [verdict] = judgeRows(rows, new Map([[ada.email, ada]]), new Map([['editor', 'r1']]), []);
   assert.equal(verdict?.kind, 'same');
 });
 
@@ -143,7 +149,7 @@ test('both spellings of an internationalized domain are one email', () => {
   const rows = readRows('email,first_name\nada@münchen.example,Ada\nada@xn--mnchen-3ya.example,Ada');
   assert.ok(Array.isArray(rows));
   const user = { ...ada, email: 'ada@münchen.example' };
-  const verdicts = judgeRows(rows, new Map([[emailKey(user.email), user]]), new Map());
+  const verdicts = judgeRows(rows, new Map([[emailKey(user.email), user]]), new Map(), []);
   assert.deepEqual(
     verdicts.map(({ kind }) => kind),
     ['same', 'error'],

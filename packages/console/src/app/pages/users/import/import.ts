@@ -1,5 +1,6 @@
 // Reads a CSV file of users and says, for each row, what an import would do. It writes nothing.
-import type { AccessImpact, ListedUser } from '@castellan/sdk';
+import type { AccessImpact, ListedUser, UserAttribute } from '@castellan/sdk';
+import type { Values } from '../../../components/attributes/values.ts';
 import {
   CsvError,
   type CsvFault,
@@ -7,6 +8,12 @@ import {
   parseCsv,
   withoutApostrophes,
 } from '../../../components/lists/csv.ts';
+import {
+  type AttributeCells,
+  type AttributeProblem,
+  attributeColumns,
+  readAttributes,
+} from './import-attributes.ts';
 
 /** More rows are refused: each is at least two requests. */
 export const MAX_ROWS = 1_000;
@@ -29,7 +36,7 @@ export function textOf(bytes: ArrayBuffer): string {
   }
 }
 
-export const importColumns = ['email', 'first_name', 'last_name', 'roles'] as const;
+export const importColumns = ['email', 'first_name', 'last_name', 'roles', 'external_id'] as const;
 
 export type ImportRow = {
   /** The line of the file in which the row begins. */
@@ -38,6 +45,8 @@ export type ImportRow = {
   first_name: string;
   last_name: string;
   roles: string[];
+  external_id: string;
+  attributes: AttributeCells;
   /** The row has more cells than the first one: a quote or a separator is wrong. */
   isTooLong: boolean;
 };
@@ -59,7 +68,10 @@ export function readRows(text: string): ImportRow[] | FileProblem {
   const [head, ...body] = rows;
   if (!head || body.length === 0) return { problem: 'empty' };
   const names = head.cells.map((name) => name.trim().toLowerCase());
-  const isTwice = importColumns.some((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  const ofAttributes = attributeColumns(names);
+  const isTwice = [...importColumns, ...ofAttributes].some(
+    (name) => names.indexOf(name) !== names.lastIndexOf(name),
+  );
   if (!names.includes('email') || !names.includes('first_name') || isTwice) return { problem: 'columns' };
   if (body.length > MAX_ROWS) return { problem: 'rows' };
   return body.map(({ line, cells }) => {
@@ -73,6 +85,8 @@ export function readRows(text: string): ImportRow[] | FileProblem {
         .split(';')
         .map((name) => name.trim())
         .filter((name) => name !== ''),
+      external_id: read('external_id'),
+      attributes: Object.fromEntries(ofAttributes.map((name) => [name, read(name)])),
       isTooLong: cells.slice(names.length).some((one) => one.trim() !== ''),
     };
   });
@@ -87,22 +101,23 @@ export function emailKey(email: string): string {
     : email;
 }
 
-type RowProblem = 'cells' | 'email' | 'name' | 'duplicate' | 'role';
+type RowProblem = 'cells' | 'email' | 'name' | 'duplicate' | 'role' | AttributeProblem['problem'];
 
 export type Verdict =
-  | { kind: 'create'; row: ImportRow; roleIds: string[] }
+  | { kind: 'create'; row: ImportRow; roleIds: string[]; attributes: Values }
   | { kind: 'assign'; row: ImportRow; user: ListedUser; roleIds: string[]; roleNames: string[] }
   | { kind: 'same'; row: ImportRow; user: ListedUser }
   | { kind: 'error'; row: ImportRow; problem: RowProblem; detail: string };
 
 /**
  * Returns what an import would do with each row. `users` are the existing users by `emailKey`, `roles` the ids by name in lower
- * case. Names of existing users are not changed, and nobody loses a role.
+ * case, `attributes` those that are declared. Existing users keep their names and attributes, and nobody loses a role.
  */
 export function judgeRows(
   rows: readonly ImportRow[],
   users: ReadonlyMap<string, ListedUser>,
   roles: ReadonlyMap<string, string>,
+  attributes: readonly UserAttribute[],
 ): Verdict[] {
   const lines = new Map<string, number>();
   return rows.map((row): Verdict => {
@@ -117,10 +132,13 @@ export function judgeRows(
     if (unknown.length > 0) return error('role', unknown.join(', '));
     const user = users.get(key);
     const wanted = new Map(row.roles.map((name) => [roles.get(name.toLowerCase()) ?? '', name]));
-    if (!user)
-      return row.first_name === ''
-        ? error('name', row.email)
-        : { kind: 'create', row, roleIds: [...wanted.keys()] };
+    if (!user) {
+      if (row.first_name === '') return error('name', row.email);
+      const read = readAttributes(row.attributes, attributes);
+      return 'problem' in read
+        ? error(read.problem, read.detail)
+        : { kind: 'create', row, roleIds: [...wanted.keys()], attributes: read.values };
+    }
     const added = [...wanted].filter(([id]) => !user.roles.some((role) => role.id === id));
     if (added.length === 0) return { kind: 'same', row, user };
     return {

@@ -1,12 +1,17 @@
-// Invites people: addresses, pasted one a line, and for all of them roles and how long their links work; then what became of each row.
+// Invites people: addresses, pasted one a line, and for all of them roles, required attributes and how long their links work; then
+// what became of each row.
+import type { RefusedInvitation, UserAttribute } from '@castellan/sdk';
 import { Button, Group, Modal, NativeSelect, Stack, Textarea } from '@mantine/core';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
+import { useNewAttributes } from '../../../components/attributes/new-attributes.ts';
 import { Form, fieldError, LeaveGuard } from '../../../components/forms/forms.tsx';
 import { RolePicker } from '../../../components/roles/RolePicker.tsx';
 import { call, useWrite } from '../../../data/api.ts';
-import { messageOfCode } from '../../../data/errors.ts';
+import { messageOfCode, textOfField } from '../../../data/errors.ts';
 import { later, t } from '../../../text.ts';
 import { type InvitedRow, MAX_INVITED, readAddresses } from './addresses.ts';
+import { InviteAttributes } from './InviteAttributes.tsx';
+import { areComplete, leftLines, splitValues } from './row-values.ts';
 
 /** `refusal`: null for a row that was invited. */
 type Judged = { row: InvitedRow; refusal: string | null };
@@ -22,19 +27,22 @@ export function InviteDialog({ onClose }: { onClose: () => void }): ReactElement
   const [days, setDays] = useState('');
   const [judged, setJudged] = useState<readonly Judged[] | null>(null);
   const rows = readAddresses(text);
+  const attributes = useNewAttributes();
+  const required = attributes.attributes.filter((one) => one.required);
   const write = useWrite(
     (sent: readonly InvitedRow[]) =>
       call('POST /api/v1/users/invitations/bulk', {
         body: {
-          invitations: sent.map(({ line: _line, text: _text, ...row }) => ({
+          invitations: sent.map(({ line: _line, text: _text, ...row }, index) => ({
             ...row,
+            attributes: splitValues(required, attributes.texts, { index, of: sent.length }),
             ...(roles.length > 0 ? { role_id: roles } : {}),
             ...(days === '' ? {} : { expires_in_hours: Number(days) * HOURS_A_DAY }),
           })),
         },
       }),
     ({ data }, sent) => {
-      const refusals = new Map(data.refused.map((one) => [one.index, messageOfCode(one.code) ?? one.detail]));
+      const refusals = new Map(data.refused.map((one) => [one.index, reasonOf(one, required)]));
       setJudged(sent.map((row, index) => ({ row, refusal: refusals.get(index) ?? null })));
     },
   );
@@ -55,18 +63,25 @@ export function InviteDialog({ onClose }: { onClose: () => void }): ReactElement
           judged={judged}
           onRetry={(left) => {
             setText(left.map((row) => row.text).join('\n'));
+            attributes.setTexts(
+              leftLines(required, attributes.texts, { rows: judged.map(({ row }) => row), left }),
+            );
             setJudged(null);
           }}
           onClose={onClose}
         />
       ) : (
         <Form
-          onSubmit={() => write.run(rows)}
+          onSubmit={() => {
+            if (attributes.check()) write.run(rows);
+          }}
           isPending={write.isPending}
           error={write.error}
           fields={[]}
           submitLabel={later.userInvite.submit(rows.length)}
-          isDisabled={rows.length === 0 || tooMany !== null}
+          isDisabled={
+            rows.length === 0 || tooMany !== null || !areComplete(required, attributes.texts, rows.length)
+          }
           onCancel={onClose}
         >
           <LeaveGuard when={rows.length > 0 && !write.isPending} />
@@ -91,6 +106,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }): ReactElement
             onChange={setRoles}
             error={fieldError(write.error, 'role_id')}
           />
+          <InviteAttributes state={attributes} attributes={required} people={rows.length} />
           <NativeSelect
             label={later.userInvite.lifetime}
             value={days}
@@ -107,6 +123,19 @@ export function InviteDialog({ onClose }: { onClose: () => void }): ReactElement
       )}
     </Modal>
   );
+}
+
+/** Says which attributes are refused, and why; another refusal by its code. */
+function reasonOf(
+  { code, detail, errors = [] }: RefusedInvitation,
+  attributes: readonly UserAttribute[],
+): string {
+  const ofAttributes = errors.flatMap(({ field, ...error }) => {
+    const [, name] = /^invitations\.\d+\.attributes\.(.+)$/.exec(field) ?? [];
+    const label = attributes.find((one) => one.name === name)?.label ?? name;
+    return label === undefined ? [] : [`${label}: ${textOfField(error)}`];
+  });
+  return ofAttributes.length > 0 ? ofAttributes.join('; ') : (messageOfCode(code) ?? detail);
 }
 
 type VerdictsProps = {

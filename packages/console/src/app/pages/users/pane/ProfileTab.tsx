@@ -1,7 +1,16 @@
 // The profile of a user: names, email, account, and the acts on the account.
 import type { UpdateUser, User } from '@castellan/sdk';
 import { Switch, TextInput } from '@mantine/core';
-import { IconKey, IconLockOpen, IconMail, IconShieldUp, IconTrash, IconUserCheck } from '@tabler/icons-react';
+import {
+  IconEraser,
+  IconKey,
+  IconLockOpen,
+  IconMail,
+  IconShieldUp,
+  IconTrash,
+  IconUserCheck,
+  IconUserShare,
+} from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
 import { FieldConflict } from '../../../components/forms/FieldConflict.tsx';
 import { Form, fieldError, LeaveGuard } from '../../../components/forms/forms.tsx';
@@ -11,6 +20,7 @@ import { Moment } from '../../../components/text/time.tsx';
 import { useWrite } from '../../../data/api.ts';
 import { isCode } from '../../../data/errors.ts';
 import type { UserField } from '../../../data/form-fields.ts';
+import { useMe } from '../../../data/me.tsx';
 import { t } from '../../../text.ts';
 import { ActionButton } from '../ActionButton.tsx';
 import { changeUser } from '../data.ts';
@@ -188,10 +198,16 @@ function EditForm({ user, etag, rules }: EditProps): ReactElement {
 }
 
 function AccountActs({ user, status, rules, onAct }: Omit<Props, 'etag'>): ReactElement {
+  const { can } = useMe();
   const [isPasswordOpen, setPasswordOpen] = useState(false);
   const icon = { size: 16, 'aria-hidden': true };
   return (
     <div className="account-acts">
+      {can('users.act_as') && (
+        <ActionButton reason={rules.actAs} icon={<IconUserShare {...icon} />} onClick={() => onAct('actAs')}>
+          {t.users.acts.actAs}
+        </ActionButton>
+      )}
       {status === 'locked' && (
         <ActionButton reason={rules.edit} icon={<IconLockOpen {...icon} />} onClick={() => onAct('unlock')}>
           {t.users.acts.unlock}
@@ -236,6 +252,16 @@ function AccountActs({ user, status, rules, onAct }: Omit<Props, 'etag'>): React
           onClick={() => onAct('remove')}
         >
           {t.common.actions.delete}
+        </ActionButton>
+      )}
+      {can('users.delete') && (
+        <ActionButton
+          reason={rules.erase}
+          icon={<IconEraser {...icon} />}
+          isDangerous
+          onClick={() => onAct('erase')}
+        >
+          {t.users.acts.erase}
         </ActionButton>
       )}
       {isPasswordOpen && <PasswordDialog user={user} onClose={() => setPasswordOpen(false)} />}

@@ -1,4 +1,4 @@
-// The pane of one user: who it is, and tabs with the profile, the access, the second factors, the identities, the
+// The pane of one user: who it is, and tabs with the profile, the attributes, the access, the second factors, the identities, the
 // sessions, the applications and the activity.
 import { Skeleton, Tabs } from '@mantine/core';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
@@ -20,6 +20,10 @@ import { InvitationPart } from './InvitationPart.tsx';
 import { ProfileTab } from './ProfileTab.tsx';
 import { SessionsTab } from './SessionsTab.tsx';
 
+const AttributesTab = lazy(() =>
+  withLaterTexts(import('./AttributesTab.tsx')).then((file) => ({ default: file.AttributesTab })),
+);
+
 const SecurityTab = lazy(() =>
   withLaterTexts(import('../security/SecurityTab.tsx')).then((file) => ({ default: file.SecurityTab })),
 );
@@ -32,7 +36,16 @@ const IdentitiesTab = lazy(() =>
   withLaterTexts(import('./IdentitiesTab.tsx')).then((file) => ({ default: file.IdentitiesTab })),
 );
 
-const tabs = ['profile', 'access', 'security', 'identities', 'sessions', 'applications', 'activity'] as const;
+const tabs = [
+  'profile',
+  'attributes',
+  'access',
+  'security',
+  'identities',
+  'sessions',
+  'applications',
+  'activity',
+] as const;
 
 type Props = { id: string; tab: UserTab; onTab: (tab: UserTab) => void; onClose: () => void };
 
@@ -103,6 +116,11 @@ function LoadedPane({ read, tab, onTab, onClose }: LoadedProps): ReactElement {
             <InvitationPart user={user} invitation={read.invitation} rules={rules} onAct={setAct} />
           )}
           <ProfileTab user={user} etag={read.etag} status={status} rules={rules} onAct={setAct} />
+        </Tabs.Panel>
+        <Tabs.Panel value="attributes" className="user-panel">
+          <Suspense>
+            <AttributesTab user={user} rules={rules} />
+          </Suspense>
         </Tabs.Panel>
         <Tabs.Panel value="access" className="user-panel">
           <AccessTab user={user} rules={rules} />

@@ -1,0 +1,419 @@
+// Verifies an export of the sealed audit log, line by line: docs/evidence.md says what is checked.
+// It must not keep entries: it holds one seal's positions, and one hash for each power of two of the leaves.
+import type { KeyObject } from 'node:crypto';
+import type {
+  BeforeSealingSeal,
+  ContinuesSeal,
+  EntriesSeal,
+  EvidenceLine,
+  RemovedSeal,
+  SealedEntry,
+} from '@castellan/contract/evidence';
+import { hashOfEntry, hashOfSeal, personalHash } from '@castellan/server/modules/evidence/leaves';
+import {
+  append,
+  emptyFrontier,
+  type Frontier,
+  frontierRoot,
+} from '@castellan/server/platform/evidence/merkle-tree';
+import {
+  type Checkpoint,
+  NoteFormatError,
+  type NoteVerifier,
+  readCheckpoint,
+  readNote,
+  readVerifierKey,
+  verifiedBy,
+} from '@castellan/server/platform/evidence/signed-note';
+import { isObject } from '@castellan/server/platform/unknown-values';
+import { positionsOf, Ranges } from './positions.ts';
+import { AlteredError, noCounts, UnreadableError, type Verdict } from './verdict.ts';
+
+/** A head that somebody kept, with its note. */
+export type KeptHead = Checkpoint & { note: string };
+
+/** Entries wait ten seconds for their seal. So much more means that nobody seals. */
+const UNSEALED_MS = 60_000;
+/** A position is void after an hour; the clocks of instances may differ. No transaction brings its entry so late. */
+const OPEN_MS = 7_200_000;
+
+/** What each kind of line must have, besides what is read of it anyway. */
+const leafMembers = [
+  ...['id', 'position', 'timestamp', 'action', 'actor_type', 'actor_id', 'acted_by_id', 'resource_type'],
+  ...['resource_id', 'details', 'personal_hash', 'personal', 'salt'],
+];
+const membersOf: Readonly<Record<EvidenceLine['line'], readonly string[]>> = {
+  log: ['origin', 'keys'],
+  entry: ['seal', ...leafMembers],
+  seal: ['seal', 'is_removed'],
+  unsealed: leafMembers,
+  head: ['checkpoint'],
+};
+
+type LogState = {
+  origin: string;
+  keys: readonly NoteVerifier[];
+  tree: Frontier;
+  isEnded: boolean;
+  /** How many seals an instance had seen, where a later log says so. */
+  knownSize: number;
+  kept: readonly KeptHead[];
+  /** Whether a key that signed the head also signed one of those, or none was given. */
+  isKeyKept: boolean;
+  /** The roots that the log had at the sizes of the kept heads. */
+  roots: Map<number, Buffer>;
+  /** The last sealed position, and the last sealed id of an entry without one. */
+  lastPosition: number;
+  lastId: string;
+  missing: Ranges;
+  /** The last positions and times of the seals of the last OPEN_MS, and the last position of those before. */
+  recent: { to: number; at: number }[];
+  closedTo: number;
+  /** Seals whose entries are gone, and that no `removed` seal has named yet. */
+  removed: Ranges;
+  /** The days of all seals whose entries are gone: one element for those in a row that have the same one. */
+  removedDays: { from: number; day: number }[];
+};
+
+export class Verification {
+  private readonly counts = noCounts();
+  private readonly incomplete: string[] = [];
+  private readonly logs: LogState[] = [];
+  private leaves = emptyFrontier;
+  private sealed: Pick<SealedEntry, 'id' | 'position'>[] = [];
+  /** Unsealed entries without a position: of earlier releases, until the service has sealed them all. */
+  private unplaced = 0;
+  private oldestUnsealed: string | null = null;
+  private newestUnsealed: string | null = null;
+  private removedAfterDays: number | null = null;
+
+  private readonly heads: readonly KeptHead[];
+  private readonly keys: readonly NoteVerifier[];
+  private readonly ownKeys: readonly KeyObject[] | null;
+
+  /**
+   * `keys`: those that the user trusts. If there is none, the keys that the export names; but what signs the head of a log must then be one of
+   * `ownKeys`, unless that is null.
+   */
+  constructor(
+    heads: readonly KeptHead[],
+    keys: readonly NoteVerifier[],
+    ownKeys: readonly KeyObject[] | null = null,
+  ) {
+    this.heads = heads;
+    this.keys = keys;
+    this.ownKeys = ownKeys;
+  }
+
+  /** Checks the next line. Throws AlteredError, or UnreadableError if it is no line of an export. */
+  read(line: EvidenceLine): void {
+    requireMembers(line);
+    if (line.line === 'log') {
+      this.begin(line);
+      return;
+    }
+    const log = this.logs.at(-1);
+    if (!log || log.isEnded) throw new AlteredError(`a line "${line.line}" outside of a log`);
+    if (line.line === 'entry') this.readEntry(log, line);
+    else if (line.line === 'seal') this.readSeal(log, line);
+    else if (line.line === 'unsealed') this.readUnsealed(log, line);
+    else this.end(log, line.checkpoint);
+  }
+
+  /** Returns what was found after the last line. */
+  finish(): Verdict {
+    const last = this.logs.at(-1);
+    if (!last) throw new UnreadableError('it has no log: export it with --evidence');
+    if (!last.isEnded) throw new AlteredError('the export was cut off: it does not end with a head');
+    const early = this.logs.find(({ removed }) => !removed.isEmpty);
+    if (early) throw new AlteredError(`entries of ${early.origin} were removed, and no seal says so`);
+    if (this.heads.length === 0)
+      this.incomplete.push(
+        'no head was given with --heads: an operator who rewrote the whole log would pass.',
+      );
+    for (const log of this.logs) {
+      const size = frontierSize(log);
+      const seen = Math.max(size, log.knownSize, ...log.kept.map((kept) => kept.size));
+      this.counts.lost += seen - size;
+      if (seen > size)
+        this.incomplete.push(`the seals from ${size} to ${seen - 1} of ${log.origin} were lost.`);
+    }
+    const origins = new Set(this.logs.map(({ origin }) => origin));
+    for (const origin of new Set(this.heads.map((head) => head.origin)))
+      if (!origins.has(origin))
+        this.incomplete.push(`heads of the log ${origin} were given, which is not in the export.`);
+    if (this.keys.length === 0 && this.ownKeys === null && !last.isKeyKept)
+      this.incomplete.push(
+        `the head of ${last.origin} is signed by a key that signed none of the given heads: if you trust it, give it with --key.`,
+      );
+    if (this.unplaced > 0)
+      this.incomplete.push(`${this.unplaced} entries without a position wait for their seal.`);
+    if (Date.parse(this.newestUnsealed ?? '') - Date.parse(this.oldestUnsealed ?? '') > UNSEALED_MS)
+      this.incomplete.push('entries wait for their seal for more than a minute.');
+    return { counts: this.counts, incomplete: this.incomplete, removedAfterDays: this.removedAfterDays };
+  }
+
+  private begin({ origin, keys }: Extract<EvidenceLine, { line: 'log' }>): void {
+    const before = this.logs.at(-1);
+    if (before && !before.isEnded)
+      throw new AlteredError(`the log ${before.origin} does not end with a head`);
+    if (this.logs.some((log) => log.origin === origin))
+      throw new AlteredError(`the log ${origin} is there twice`);
+    this.counts.logs += 1;
+    this.logs.push({
+      origin,
+      keys: keys.map(readVerifierKey),
+      tree: emptyFrontier,
+      isEnded: false,
+      knownSize: 0,
+      kept: this.heads.filter((head) => head.origin === origin),
+      isKeyKept: true,
+      roots: new Map(),
+      lastPosition: before?.lastPosition ?? 0,
+      lastId: before?.lastId ?? '',
+      missing: before?.missing.copy() ?? new Ranges(),
+      recent: [],
+      closedTo: 0,
+      removed: new Ranges(),
+      removedDays: [],
+    });
+  }
+
+  private readEntry(log: LogState, entry: Extract<EvidenceLine, { line: 'entry' }>): void {
+    if (typeof entry.seal !== 'number') throw new UnreadableError('the entry names no seal');
+    if (entry.seal !== log.tree.size)
+      throw new AlteredError(
+        `entry ${entry.id} is of seal ${entry.seal}, and is before seal ${log.tree.size}`,
+      );
+    this.checkPersonal(entry);
+    this.leaves = append(this.leaves, leafOf(entry)).frontier;
+    this.sealed.push({ id: entry.id, position: entry.position });
+    this.counts.entries += 1;
+    if (entry.personal === null) this.counts.erased += 1;
+  }
+
+  private checkPersonal({ id, position, personal, salt, personal_hash }: SealedEntry): void {
+    if (personal === null) return;
+    if (salt === null || personalHash(salt, personal) !== personal_hash)
+      throw new AlteredError(`the personal data of entry ${id} (position ${position}) was changed`);
+  }
+
+  private readUnsealed(log: LogState, entry: Extract<EvidenceLine, { line: 'unsealed' }>): void {
+    this.checkPersonal(entry);
+    const { timestamp, position, id } = entry;
+    if (this.oldestUnsealed === null || timestamp < this.oldestUnsealed) this.oldestUnsealed = timestamp;
+    if (this.newestUnsealed === null || timestamp > this.newestUnsealed) this.newestUnsealed = timestamp;
+    const isOpen = (place: number): boolean =>
+      place > log.closedTo && (place > log.lastPosition || log.missing.take(place, place));
+    if (position !== null && !isOpen(position))
+      throw new AlteredError(`entry ${id} was inserted at position ${position}, which is sealed without it`);
+    if (position === null && id <= log.lastId)
+      throw new AlteredError(
+        `entry ${id} was inserted among those of earlier releases, which are sealed without it`,
+      );
+    this.counts.unsealed += 1;
+    if (position === null) this.unplaced += 1;
+  }
+
+  private readSeal(log: LogState, { seal, is_removed }: Extract<EvidenceLine, { line: 'seal' }>): void {
+    const where = `seal ${seal.number} of ${log.origin}`;
+    if (seal.number !== log.tree.size)
+      throw new AlteredError(`${where} is in the place of seal ${log.tree.size}`);
+    if (seal.kind === 'entries' || seal.kind === 'before_sealing') {
+      if (!is_removed) this.checkEntries(log, seal, where);
+      else this.noteRemoved(log, seal, where);
+      if (seal.kind === 'entries') this.checkPositions(log, seal, where);
+    } else {
+      if (this.sealed.length > 0) throw new AlteredError(`${where} has entries, which its kind never has`);
+      if (seal.kind === 'removed') this.checkRemoval(seal, where);
+      else if (seal.kind === 'continues') this.checkContinuation(log, seal);
+      else if (seal.kind !== 'key')
+        throw new UnreadableError(`${where} is of a kind that this release does not know`);
+    }
+    log.tree = append(log.tree, hashOfSeal(seal)).frontier;
+    if (log.kept.some(({ size }) => size === log.tree.size))
+      log.roots.set(log.tree.size, frontierRoot(log.tree));
+    this.counts.seals += 1;
+    this.leaves = emptyFrontier;
+    this.sealed = [];
+  }
+
+  private checkEntries(log: LogState, seal: EntriesSeal | BeforeSealingSeal, where: string): void {
+    if (seal.count !== this.sealed.length)
+      throw new AlteredError(
+        `${where} has ${seal.count} entries, and ${this.sealed.length} are there${this.firstGap(seal)}`,
+      );
+    if (frontierRoot(this.leaves).toString('base64') !== seal.root)
+      throw new AlteredError(`an entry of ${where} was changed, between ${seal.from} and ${seal.to}`);
+    if (seal.kind === 'before_sealing') {
+      const ids = this.sealed.map(({ id }) => id);
+      const isInOrder = ids.every((id, index) => id > (ids[index - 1] ?? log.lastId));
+      if (!isInOrder || ids[0] !== seal.from || ids.at(-1) !== seal.to)
+        throw new AlteredError(`the entries of ${where} are not those of its range of ids`);
+      log.lastId = seal.to;
+    } else if (this.firstGap(seal) !== '') {
+      throw new AlteredError(
+        `the entries of ${where} are not at the positions that it names${this.firstGap(seal)}`,
+      );
+    }
+  }
+
+  /** Says where the entries begin to differ from the positions of the seal. */
+  private firstGap(seal: EntriesSeal | BeforeSealingSeal): string {
+    if (seal.kind === 'before_sealing') return '';
+    let count = 0;
+    for (const position of positionsOf(seal)) {
+      if (this.sealed[count]?.position !== position)
+        return `: the entry at position ${position} is missing or moved`;
+      count += 1;
+    }
+    const extra = this.sealed[count];
+    return extra ? `: entry ${extra.id} at position ${extra.position} was inserted` : '';
+  }
+
+  private checkPositions(log: LogState, seal: EntriesSeal, where: string): void {
+    for (const position of seal.late)
+      if (!log.missing.take(position, position))
+        throw new AlteredError(`${where} has position ${position} as late, which was not missing`);
+    for (const [first, last] of seal.void) {
+      if (!log.missing.take(first, last))
+        throw new AlteredError(`${where} has positions ${first} to ${last} as void, which were not missing`);
+      this.counts.void += last - first + 1;
+    }
+    if (seal.from !== null && seal.to !== null) {
+      if (seal.from !== log.lastPosition + 1 || seal.to < seal.from)
+        throw new AlteredError(
+          `${where} begins at position ${seal.from}, and the seal before ended at ${log.lastPosition}`,
+        );
+      log.lastPosition = seal.to;
+    }
+    log.missing.add(seal.missing);
+    const at = timeOf(seal.at);
+    log.recent.push({ to: log.lastPosition, at });
+    for (let [first] = log.recent; first && at - first.at > OPEN_MS; [first] = log.recent) {
+      log.closedTo = first.to;
+      log.recent.shift();
+    }
+  }
+
+  private noteRemoved(log: LogState, seal: EntriesSeal | BeforeSealingSeal, where: string): void {
+    if (this.sealed.length > 0) throw new AlteredError(`${where} was removed, and has entries`);
+    log.removed.add([[seal.number, seal.number]]);
+    this.counts.removed += seal.count;
+    if (seal.kind === 'before_sealing') log.lastId = seal.to;
+    const day = dayOf((seal.kind === 'before_sealing' ? timeOfId(seal.to) : null) ?? timeOf(seal.at));
+    if (log.removedDays.at(-1)?.day !== day) log.removedDays.push({ from: seal.number, day });
+  }
+
+  private checkRemoval(seal: RemovedSeal, where: string): void {
+    const log = this.logs.find((one) => logIdOf(one) === seal.log);
+    if (!log) throw new AlteredError(`${where} is about the log ${seal.log}, which is not in the export`);
+    // Of some of them, entries may be there: the export had passed them when they were removed. They have been verified.
+    for (const [first, last] of seal.seals) {
+      log.removed.drop(first, last);
+      for (const [index, { from, day }] of log.removedDays.entries()) {
+        const isNamed =
+          from <= last && (log.removedDays[index + 1]?.from ?? Number.POSITIVE_INFINITY) > first;
+        if (isNamed)
+          this.removedAfterDays = Math.min(
+            this.removedAfterDays ?? Number.POSITIVE_INFINITY,
+            dayOf(timeOf(seal.at)) - day,
+          );
+      }
+    }
+  }
+
+  private checkContinuation(log: LogState, seal: ContinuesSeal): void {
+    const before = this.logs.at(-2);
+    if (before?.origin !== seal.origin)
+      throw new AlteredError(
+        `the export was cut off: the log ${seal.origin}, which ${log.origin} continues, is not before it`,
+      );
+    if (before.tree.size !== seal.size || frontierRoot(before.tree).toString('base64') !== seal.root)
+      throw new AlteredError(`${log.origin} continues another log ${seal.origin} than that of the export`);
+    before.knownSize = seal.known_size;
+    // Anyone who can write the database can damage the key, after they have written other seals.
+    if (seal.reason === 'key_lost' && !before.kept.some(({ size }) => size >= seal.size))
+      this.incomplete.push(
+        `${seal.origin} ended because SECRET_KEY did not open its key, and no kept head covers all of its ${seal.size} seals.`,
+      );
+    if (seal.reason === 'other_history')
+      this.incomplete.push(
+        `${log.origin} continues ${seal.origin}, of which an instance had seen other seals than the database has.`,
+      );
+  }
+
+  private end(log: LogState, note: string): void {
+    const where = `the head of ${log.origin}`;
+    if (this.sealed.length > 0) throw new AlteredError('the export was cut off: entries without their seal');
+    const own = this.ownKeys?.map((publicKey) => ({ name: log.origin, publicKey }));
+    const { head, signers } = this.readHead(note, own ?? log.keys, where);
+    const root = frontierRoot(log.tree);
+    if (head.origin !== log.origin || head.size !== log.tree.size || !head.root.equals(root))
+      throw new AlteredError(`${where} is not that of its ${log.tree.size} seals: a seal was rewritten`);
+    const known = new Set<NoteVerifier>();
+    for (const kept of log.kept) {
+      const of = `a kept head of ${log.origin} with ${kept.size} seals`;
+      for (const signer of this.readHead(kept.note, log.keys, of).signers) known.add(signer);
+      if (kept.size <= log.tree.size && log.roots.get(kept.size)?.equals(kept.root) !== true)
+        throw new AlteredError(
+          `the first ${kept.size} seals of ${log.origin} are not those of a kept head: they were rewritten`,
+        );
+    }
+    log.isKeyKept = known.size === 0 || signers.some((signer) => known.has(signer));
+    log.isEnded = true;
+  }
+
+  /** `keys`: who may have signed it, unless the user has said whom they trust. */
+  private readHead(
+    note: string,
+    keys: readonly NoteVerifier[],
+    where: string,
+  ): { head: Checkpoint; signers: readonly NoteVerifier[] } {
+    try {
+      const read = readNote(note);
+      const signers = verifiedBy(read, this.keys.length > 0 ? this.keys : keys);
+      if (signers.length === 0) throw new AlteredError(`${where} has no signature of a key that is trusted`);
+      return { head: readCheckpoint(read.text), signers };
+    } catch (error) {
+      if (error instanceof NoteFormatError) throw new AlteredError(`${where}: ${error.message}`);
+      throw error;
+    }
+  }
+}
+
+function requireMembers(line: EvidenceLine): void {
+  if (!Object.hasOwn(membersOf, line.line))
+    throw new UnreadableError('it is no line of an export with evidence');
+  const lacking = membersOf[line.line].find((name) => !Object.hasOwn(line, name));
+  if (lacking !== undefined)
+    throw new UnreadableError(`it is no line of an export with evidence: it has no ${lacking}`);
+  if (line.line === 'seal' && !isObject(line.seal)) throw new UnreadableError('the seal is no JSON object');
+}
+
+/** Throws RangeError for what is no time. */
+function timeOf(text: string): number {
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw new RangeError(`${text} is no time`);
+  return time;
+}
+
+/** Returns the time in a UUID version 7, in milliseconds; null for others. */
+const timeOfId = (id: string): number | null =>
+  id.charAt(14) === '7' ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : null;
+
+const dayOf = (time: number): number => Math.floor(time / 86_400_000);
+
+const frontierSize = ({ tree }: LogState): number => tree.size;
+const logIdOf = ({ origin }: LogState): string => origin.slice(origin.lastIndexOf('/') + 1);
+
+/** Without what the line has besides the leaf. */
+function leafOf({
+  line: _,
+  seal: __,
+  personal: ___,
+  salt: ____,
+  ...leaf
+}: Extract<EvidenceLine, { line: 'entry' }>): Buffer {
+  return hashOfEntry(leaf);
+}
