@@ -41,8 +41,15 @@ const NO_HANG_MS = 60_000;
 const MAX_ADDRESS = 9_000;
 // Characters. Shorter values may be words of our own messages.
 const MIN_TELLING_LENGTH = 8;
-/** The one document below /api that caches may keep, once it has keys. */
+// The documents below /api that caches may keep: the key set once it has keys, and the schemas of events.
 const KEY_SET = '/api/v1/oauth/jwks.json';
+const EVENTS = '/api/v1/webhooks/events';
+
+function cacheRuleOf(path: string, answer: Answer): string {
+  if (path === KEY_SET && answer.status === 200 && answer.body.keys.length > 0) return 'public, max-age=300';
+  if (path === EVENTS && [200, 304].includes(answer.status)) return 'public, max-age=3600';
+  return 'no-store';
+}
 
 export async function openTarget(hooks: Hooks, environment: Record<string, string> = {}): Promise<Target> {
   const world = await openWorld(hooks, environment);
@@ -103,12 +110,8 @@ export async function openTarget(hooks: Hooks, environment: Record<string, strin
     if (!isOfNoOperation(entry, answer)) assertDescribed(entry, answer);
     for (const [name, value] of Object.entries(securityHeaders))
       assert.equal(answer.headers.get(name), value, name);
-    const isPublicDocument = entry.path === KEY_SET && answer.status === 200 && answer.body.keys.length > 0;
     if (entry.path.startsWith('/api'))
-      assert.equal(
-        answer.headers.get('cache-control'),
-        isPublicDocument ? 'public, max-age=300' : 'no-store',
-      );
+      assert.equal(answer.headers.get('cache-control'), cacheRuleOf(entry.path, answer));
     if (who === 'an ordinary user')
       for (const secret of planted) assert.ok(!answer.text.includes(secret), `another user's ${secret}`);
     if (answer.status < 400) return;

@@ -19,7 +19,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 
 const isPage = (path: string): boolean =>
   [...authPaths, ...appPaths].includes(
-    path.replace(/(?<=^\/(roles|applications|identity-providers)\/)[0-9a-f-]{36}$/, ':id'),
+    path.replace(/(?<=^\/(roles|applications|identity-providers|webhooks)\/)[0-9a-f-]{36}$/, ':id'),
   );
 const isStatic = (path: string): boolean =>
   isPage(path) || /^\/(docs|brand\/(icon|colors)|theme\.js|form-post\.js|skeleton\.css)/.test(path);
@@ -36,6 +36,7 @@ function expectedOf(path: string, { status, headers }: Answer): Expected {
   // OPTIONS of the front page has no body to keep.
   if (status >= 400 || status === 204) return {};
   if (path === '/.well-known/jwks.json') return { cache: 'public, max-age=60' };
+  if (path === '/api/v1/webhooks/events') return { cache: 'public, max-age=3600' };
   if (/^\/\.well-known\/(oauth|openid|authzen)-/.test(path)) return { cache: 'public, max-age=300' };
   return {
     // Programs get JSON at the front page.

@@ -5,9 +5,9 @@ import { after } from 'node:test';
 import {
   endSessionsOfRevokedKeys,
   revokeSigningKey,
-} from '@castellan/server/modules/sessions/key-revocation';
-import { KEY_RELOAD_SECONDS, KEY_SPREAD_SECONDS } from '@castellan/server/modules/sessions/key-ring';
-import { rotateSigningKey } from '@castellan/server/modules/sessions/key-rotation';
+} from '@castellan/server/modules/sessions/keys/revocation';
+import { KEY_RELOAD_SECONDS, KEY_SPREAD_SECONDS } from '@castellan/server/modules/sessions/keys/ring';
+import { rotateSigningKey } from '@castellan/server/modules/sessions/keys/rotation';
 import type { TestClient } from '@castellan/testing/client';
 import { eventually, signIn, TEST_SECRET_KEY } from '@castellan/testing/harness';
 import { scenariosOf } from '@castellan/testing/scenario';

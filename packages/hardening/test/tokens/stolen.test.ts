@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after } from 'node:test';
-import { rotateSigningKey } from '@castellan/server/modules/sessions/key-rotation';
+import { rotateSigningKey } from '@castellan/server/modules/sessions/keys/rotation';
 import type { TestClient } from '@castellan/testing/client';
 import { signIn, startTestService, TEST_SECRET_KEY, type TestService } from '@castellan/testing/harness';
 import { assertSound } from '@castellan/testing/invariants';

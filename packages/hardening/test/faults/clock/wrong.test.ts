@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import { until } from '@castellan/embedded-postgres/testing';
-import { addSigningKey } from '@castellan/server/modules/sessions/key-ring';
+import { addSigningKey } from '@castellan/server/modules/sessions/keys/ring';
 import { createKysely } from '@castellan/server/platform/db/pool';
 import type { Tables } from '@castellan/server/schema/tables';
 import { createClient } from '@castellan/testing/client';

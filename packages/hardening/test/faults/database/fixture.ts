@@ -47,7 +47,10 @@ export type OwnServer = LoadTarget & { postmaster(): number };
 export const OWN_USER = 'app';
 
 /** Starts both instances on this test's own PostgreSQL, which its launcher restarts when it dies. */
-export async function openOnOwnServer(t: TestContext): Promise<OwnServer> {
+export async function openOnOwnServer(
+  t: TestContext,
+  environment: Record<string, string> = {},
+): Promise<OwnServer> {
   const server = await startThrowawayPostgres();
   const { host, port, user, database } = server.connection;
   const urlOf = (name: string, base: string): string =>
@@ -59,7 +62,7 @@ export async function openOnOwnServer(t: TestContext): Promise<OwnServer> {
   const direct = await startTestService(
     // The hook of the harness stops the instances first, then their server.
     { after: (hook) => atEnd(t, async () => hook().finally(() => server.stop())) },
-    loadEnvironment,
+    { ...loadEnvironment, ...environment },
   );
   const superuserUrl = urlOf(user, OWN_USER);
   const sql = <T>(text: string, values?: unknown[]): Promise<T[]> =>

@@ -29,6 +29,7 @@ const needsNoDatabase = [
   '/api/v1/auth/password-policy',
   '/api/v1/auth/sign-in-methods',
   '/api/v1/oauth/jwks.json',
+  '/api/v1/webhooks/events',
   // Of a browser without a session: there is nothing to end.
   '/api/v1/oauth/logout',
 ];

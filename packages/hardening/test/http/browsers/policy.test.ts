@@ -97,7 +97,7 @@ scenario(
       }
     }
     const declared = found.map((path) =>
-      path.replace(/(?<=^\/(roles|applications|identity-providers)\/)[0-9a-f-]{36}$/, ':id'),
+      path.replace(/(?<=^\/(roles|applications|identity-providers|webhooks)\/)[0-9a-f-]{36}$/, ':id'),
     );
     assert.deepEqual(declared.sort(), pages.sort());
   },
