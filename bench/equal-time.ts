@@ -1,9 +1,11 @@
 // Measures whether response times reveal something: refused sign-ins for different reasons, mails requested with
-// and without an account, and registrations with an address that is taken. Run it alone: `node bench/equal-time.ts`, about two minutes.
+// and without an account, registrations with an address that is taken, and changes of one's own address to one that is.
+// Run it alone: `node bench/equal-time.ts`, about three minutes.
 // Sends one request at a time, the cases in a new random order in each round, so that noise affects all of them equally.
 import { randomInt, randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { hash } from '@node-rs/argon2';
+import type pg from 'pg';
 import { argon2Parameters } from './comparison/argon2-rate.ts';
 import { format, markdown, median } from './report/table.ts';
 import { createPlace, type Place, query } from './service/place.ts';
@@ -15,6 +17,7 @@ const login = '/api/v1/auth/login';
 const resend = '/api/v1/auth/resend-verification-email';
 const reset = '/api/v1/auth/password-reset/request';
 const register = '/api/v1/auth/register';
+const ownEmail = '/api/v1/users/me/email';
 
 type Case = {
   name: string;
@@ -22,7 +25,7 @@ type Case = {
   status: number;
   password?: string;
   /** Absent: an email without an account. */
-  account?: { active?: false; verified?: false; invited?: true };
+  account?: { active?: boolean; verified?: boolean; invited?: boolean };
   locked?: true;
 };
 
@@ -83,6 +86,12 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
     },
     { name: 'invited', path: register, status: 409, password: right, account: { invited: true } },
   ],
+  // Each by another account, which has just signed in.
+  'Own address changed to': [
+    { name: 'unknown address', path: ownEmail, status: 202 },
+    { name: 'address of an account', path: ownEmail, status: 202, account: {} },
+    { name: 'address of an invited person', path: ownEmail, status: 202, account: { invited: true } },
+  ],
 };
 
 // A median of 400 answers varies by about 1 % from run to run on an idle machine.
@@ -90,7 +99,28 @@ const samples = Number(process.env.BENCH_SAMPLES || 400);
 /** Not counted, because the first answers of a process are slower. */
 const warmUp = 20;
 
-type Sampled = { test: Case; emails: string[]; ms: number[] };
+const newEmails = (): string[] =>
+  Array.from({ length: samples + warmUp }, () => `${randomUUID()}@example.com`);
+
+/** `callers`: the accounts that send the requests, if these need a session. */
+type Sampled = { test: Case; emails: string[]; callers: string[]; ms: number[] };
+
+async function addAccounts(
+  connection: pg.ClientConfig,
+  emails: readonly string[],
+  passwordHash: string,
+  { active = true, verified = true, invited = false }: NonNullable<Case['account']> = {},
+): Promise<void> {
+  await query(
+    connection,
+    `insert into users (id, email, first_name, last_name, password_hash, is_active, verified, invited_at,
+       invitation_hours)
+     select gen_random_uuid(), email, 'Ada', 'Lovelace', case when $5 then null else $2 end, $3, $4 and not $5,
+       case when $5 then now() end, case when $5 then 168 end
+     from unnest($1::text[]) as made (email)`,
+    [emails, passwordHash, active, verified, invited],
+  );
+}
 
 /** Creates an email for each sample, so that no counter grows from one sample to the next. */
 async function prepare(place: Place, passwordHash: string): Promise<Map<string, Sampled[]>> {
@@ -98,23 +128,10 @@ async function prepare(place: Place, passwordHash: string): Promise<Map<string, 
   const sampled = new Map<string, Sampled[]>();
   for (const [title, cases] of Object.entries(tables)) {
     for (const test of cases) {
-      const emails = Array.from({ length: samples + warmUp }, () => `${randomUUID()}@example.com`);
-      if (test.account)
-        await query(
-          connection,
-          `insert into users (id, email, first_name, last_name, password_hash, is_active, verified, invited_at,
-             invitation_hours)
-           select gen_random_uuid(), email, 'Ada', 'Lovelace', case when $5 then null else $2 end, $3, $4 and not $5,
-             case when $5 then now() end, case when $5 then 168 end
-           from unnest($1::text[]) as made (email)`,
-          [
-            emails,
-            passwordHash,
-            test.account.active ?? true,
-            test.account.verified ?? true,
-            test.account.invited ?? false,
-          ],
-        );
+      const emails = newEmails();
+      if (test.account) await addAccounts(connection, emails, passwordHash, test.account);
+      const callers = test.path === ownEmail ? newEmails() : [];
+      await addAccounts(connection, callers, passwordHash);
       if (test.locked)
         await query(
           connection,
@@ -122,33 +139,53 @@ async function prepare(place: Place, passwordHash: string): Promise<Map<string, 
            select email, 5, now() + interval '1 day' from unnest($1::text[]) as made (email)`,
           [emails],
         );
-      sampled.set(title, [...(sampled.get(title) ?? []), { test, emails, ms: [] }]);
+      sampled.set(title, [...(sampled.get(title) ?? []), { test, emails, callers, ms: [] }]);
     }
   }
   await query(connection, 'analyze');
   return sampled;
 }
 
-type Poster = (path: string, body: object) => Promise<{ status: number; ms: number }>;
+type Poster = (
+  path: string,
+  body: object,
+  more?: Record<string, string>,
+) => Promise<{ status: number; ms: number; text: string }>;
 
 /** Sends requests on one kept connection; measures the time from the call to the last byte. */
 async function openPoster(url: string): Promise<{ post: Poster; close(): void }> {
   const csrf = await fetchCsrf(url);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const headers = { 'content-type': 'application/json', ...csrf };
-  const post: Poster = (path, body) =>
+  const post: Poster = (path, body, more = {}) =>
     new Promise((resolve, reject) => {
       const text = JSON.stringify(body);
       const begin = performance.now();
-      const message = request(`${url}${path}`, { method: 'POST', agent, headers }, (answer) => {
-        answer.resume();
-        answer.once('end', () => resolve({ status: answer.statusCode ?? 0, ms: performance.now() - begin }));
-      });
+      const message = request(
+        `${url}${path}`,
+        { method: 'POST', agent, headers: { ...headers, ...more } },
+        (answer) => {
+          let body = '';
+          answer.setEncoding('utf8').on('data', (chunk: string) => {
+            body += chunk;
+          });
+          answer.once('end', () =>
+            resolve({ status: answer.statusCode ?? 0, ms: performance.now() - begin, text: body }),
+          );
+        },
+      );
       message.once('error', reject);
       message.setHeader('content-length', Buffer.byteLength(text));
       message.end(text);
     });
   return { post, close: () => agent.destroy() };
+}
+
+/** Signs in. Returns the header of the session. */
+async function signIn(post: Poster, email: string): Promise<Record<string, string>> {
+  const { status, text } = await post(login, { email, password: right });
+  if (status !== 200) throw new Error(`a sign-in: ${status}`);
+  return { authorization: `Bearer ${JSON.parse(text).data.access_token}` };
 }
 
 const shuffled = <T>(values: readonly T[]): T[] =>
@@ -172,14 +209,14 @@ export async function measureEqualTime(): Promise<string[]> {
     const { post, close } = await openPoster(service.url);
     const all = [...sampled.values()].flat();
     for (let round = 0; round < samples + warmUp; round += 1)
-      for (const { test, emails, ms } of shuffled(all)) {
+      for (const { test, emails, callers, ms } of shuffled(all)) {
         const { password } = test;
         const names = test.path === register ? { first_name: 'Ada', last_name: 'Lovelace' } : {};
-        const answer = await post(test.path, {
-          email: emails[round],
-          ...(password ? { password } : {}),
-          ...names,
-        });
+        const [email, caller] = [emails[round], callers[round]];
+        const answer =
+          caller === undefined
+            ? await post(test.path, { email, ...(password ? { password } : {}), ...names })
+            : await post(test.path, { new_email: email }, await signIn(post, caller));
         if (answer.status !== test.status) throw new Error(`${test.name}: ${answer.status}`);
         if (round >= warmUp) ms.push(answer.ms);
       }

@@ -83,7 +83,7 @@ export async function signIn(url: string, number: number): Promise<Session> {
 /** Signs in to the first `count` accounts; returns GET requests with their access tokens. */
 export async function openSessions(url: string, path: string, count = accountCount): Promise<Request[]> {
   const requests: Request[] = [];
-  for (const { headers = {}, body = '' } of (await loginRequests(url)).slice(0, count)) {
+  for (const { headers = {}, body = '' } of await loginRequests(url, count)) {
     const response = await fetch(`${url}/api/v1/auth/login`, { method: 'POST', headers, body });
     const { data }: { data: { access_token: string } } = JSON.parse(await response.text());
     requests.push({ method: 'GET', path, headers: { authorization: `Bearer ${data.access_token}` } });
