@@ -5,9 +5,9 @@ export const acting: LaterMessages['acting'] = {
   ask: (name) => `Im Namen von ${name} handeln`,
   text: (name) =>
     `Sie sehen, was ${name} sieht, und tun, was dieses Konto darf. Passwort, zweite Faktoren und alles andere, was nur die Person selbst ändern kann, bleibt ihr vorbehalten.`,
-  told: 'Die Person sieht es in der Liste ihrer Sitzungen und bekommt eine E-Mail, wenn Ihre Organisation das nicht abgeschaltet hat. Jeder Eintrag des Audit-Logs nennt auch Sie.',
+  told: 'Die Person sieht es in der Liste ihrer Sitzungen und bekommt eine E-Mail, wenn Ihre Organisation das nicht abgeschaltet hat. Jeder Eintrag des Protokolls nennt auch Sie.',
   reason: 'Grund',
-  reasonHelp: 'Mindestens 5 Zeichen. Er steht im Audit-Log.',
+  reasonHelp: 'Mindestens 5 Zeichen. Er steht im Protokoll.',
   minutes: 'Für wie viele Minuten',
   minutesHelp: '1 bis 60. Nichts verlängert sie.',
   begin: 'Beginnen',

@@ -6,7 +6,7 @@ const plural = createPlural('de');
 
 export const leaving: LaterMessages['leaving'] = {
   title: 'Ihre Daten',
-  text: 'Eine Datei mit allem, was über Sie gespeichert ist: Konto, Zugriff, wie und wo Sie sich anmelden und die neuesten Einträge des Audit-Logs. Einmal in der Stunde.',
+  text: 'Eine Datei mit allem, was über Sie gespeichert ist: Konto, Zugriff, wie und wo Sie sich anmelden und die neuesten Einträge des Protokolls. Einmal in der Stunde.',
   download: 'Meine Daten herunterladen',
   remove: 'Mein Konto löschen',
   ask: 'Ihr Konto löschen?',

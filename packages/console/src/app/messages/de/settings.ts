@@ -21,7 +21,7 @@ export const settings: Messages['settings'] = {
     feed: 'Strom der Änderungen',
     limits: 'Ratenbegrenzungen',
     browsers: 'Browser',
-    audit: 'Audit-Log',
+    audit: 'Protokoll',
     monitoring: 'Log, Metriken und Traces',
     other: 'Weitere Einstellungen',
   },

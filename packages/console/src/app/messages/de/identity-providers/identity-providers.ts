@@ -216,7 +216,7 @@ export const identityProviders: LaterMessages['identityProviders'] = {
     madeWithRoles: 'Sie bekommen eines mit den Rollen unten, ohne Passwort.',
     madeFor: (domains, made) => `In ${domains}: ${made} Andere sollen bei Ihnen um eines bitten.`,
     takesOver:
-      'Sie bekommen dieses Konto. Passwort, Sitzungen und zweite Faktoren enden, die Rollen bleiben.',
+      'Sie bekommen dieses Konto, wenn es keinen zweiten Faktor hat. Passwort und Sitzungen enden, die Rollen bleiben.',
     confirms: 'Sie melden sich wie gewohnt daran an und bestätigen dann.',
     connectsAtOnce:
       'Es wird sofort verknüpft und erfährt es per E-Mail. Konten mit administrativen Berechtigungen melden sich erst an und bestätigen dann.',

@@ -15,13 +15,13 @@ export const erasure: LaterMessages['erasure'] = {
           one: 'das Konto mit seiner Rolle, seinen Sitzungen und Tokens',
           other: 'das Konto mit seinen # Rollen, seinen Sitzungen und Tokens',
         }),
-  log: 'im Audit-Log: E-Mail-Adressen, Namen, Netze und Geräte dieser Person',
-  stays: 'Die Einträge des Audit-Logs bleiben, mit Zeit, Aktion und IDs.',
+  log: 'im Protokoll: E-Mail-Adressen, Namen, Netze und Geräte dieser Person',
+  stays: 'Die Einträge des Protokolls bleiben, mit Zeit, Aktion und IDs.',
   beyond:
-    'Sicherungen, exportierte Einträge, gesendete E-Mails und Protokolle sind nicht betroffen. Wenn Sie eine frühere Sicherung zurückspielen, löschen Sie die Person noch einmal.',
+    'Sicherungen, exportierte Einträge, gesendete E-Mails und Logs sind nicht betroffen. Wenn Sie eine frühere Sicherung zurückspielen, löschen Sie die Person noch einmal.',
   type: (email) => `Zur Bestätigung ${email} eingeben`,
   done: (entries) =>
-    `Das Konto ist gelöscht${plural(entries, { one: ', mit den persönlichen Daten von # Audit-Eintrag.', other: ', mit den persönlichen Daten von # Audit-Einträgen.' })}`,
+    `Das Konto ist gelöscht${plural(entries, { one: ', mit den persönlichen Daten von # Protokolleintrag.', other: ', mit den persönlichen Daten von # Protokolleinträgen.' })}`,
   unfinished: (entries) =>
-    `Das Konto ist gelöscht. ${plural(entries, { one: '# Audit-Eintrag ist bereinigt', other: '# Audit-Einträge sind bereinigt' })}; der Rest folgt mit dem nächsten Aufräumen.`,
+    `Das Konto ist gelöscht. ${plural(entries, { one: '# Protokolleintrag ist bereinigt', other: '# Protokolleinträge sind bereinigt' })}; der Rest folgt mit dem nächsten Aufräumen.`,
 };

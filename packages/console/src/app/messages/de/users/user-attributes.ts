@@ -34,7 +34,7 @@ export const userAttributes: LaterMessages['userAttributes'] = {
     unique: 'Keine zwei Benutzer haben denselben Wert, ohne Rücksicht auf Groß- und Kleinschreibung.',
     searchable: 'Listen von Benutzern können danach gefiltert werden.',
     claims: 'Tokens, Userinfo und Introspektion enthalten es unter seinem Namen.',
-    sensitive: 'Im Auditprotokoll steht … anstelle seiner Werte.',
+    sensitive: 'Im Protokoll steht … anstelle seiner Werte.',
     notForJson: 'Nicht für JSON, das nicht verglichen wird.',
   },
   types: {

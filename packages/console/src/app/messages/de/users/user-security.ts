@@ -55,7 +55,7 @@ export const userSecurity: LaterMessages['userSecurity'] = {
     show: 'Mir einmal zeigen',
     showHelp: 'Falls andere die E-Mails lesen könnten. Übergeben Sie ihn persönlich.',
     reason: 'Grund',
-    reasonHelp: 'Für das Auditprotokoll. Schreiben Sie nichts Geheimes hinein.',
+    reasonHelp: 'Für das Protokoll. Schreiben Sie nichts Geheimes hinein.',
     mailed: (name) =>
       `Der zweite Faktor von ${name} ist zurückgesetzt. Der Wiederherstellungslink ist unterwegs.`,
     shownTitle: 'Wiederherstellungslink übergeben',
