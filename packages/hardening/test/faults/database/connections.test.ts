@@ -1,6 +1,7 @@
 // The database stops, or connections to it break, under load: no acknowledged change is lost, none is half done, and
 // the service recovers by itself. It must not stop a server that it has not started.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { suite } from 'node:test';
 import { until } from '@castellan/embedded-postgres/testing';
 import { ADMIN, signIn } from '@castellan/testing/harness';
@@ -122,16 +123,20 @@ suite('connections', { concurrency: 2 }, () => {
       for (let round = 0; round < rounds(1, 3); round += 1) {
         // Both connections of the pool are open before they go silent.
         await Promise.all(Array.from({ length: 8 }, () => client.get('/api/v1/users/list')));
+        // The pool of requests has one of the two connections.
+        const removed = once(service.service.deps.pool, 'remove');
         relay.silence();
         tally.injected();
         const stuck = await inTime(
           'a login on a silent connection',
           Promise.all([client.login(ADMIN), client.login(ADMIN)]),
         );
-        // A job of the service may have had one of the connections, and its place went to a new one.
+        // A job of the service may have had the connection, and its place went to a new one.
         const refused = stuck.filter(({ status }) => status !== 200);
         assert.notEqual(refused.length, 0);
         for (const answer of refused) assertUnavailable(answer);
+        // The logins that only waited for the connection are refused before it times out.
+        await inTime('the end of the silent connection', removed);
         const next = await client.login(ADMIN);
         assert.equal(next.status, 200, `${next.text}\n${service.logLines.slice(-10).join('')}`);
         tally.tried(3);
