@@ -99,9 +99,9 @@ function addressOf(server: Server): AddressInfo {
 
 /** A number of many live sessions is shown for a minute. Counting a million takes seconds (decision 20), so this leaves 15 s for it. */
 const LIVE_COUNT_MINUTES = 0.75;
-/** A metric that changes slowly. Counting a million reads an index of 40 MB. */
 /** Half of the minute in which applications learn of a lost permission. */
 const LOST_ACCESS_MINUTES = 0.5;
+/** A metric that changes slowly. Counting a million reads an index of 40 MB. */
 const FACTOR_COUNT_MINUTES = 5;
 /** The change feed keeps an hour; a minute more is a sixtieth. */
 const FEED_UPKEEP_MINUTES = 1;
