@@ -32,7 +32,9 @@
   const own = read('castellan.language');
   const wanted = ['en', 'de', 'en-XB'].includes(own)
     ? own
-    : navigator.languages.map((tag) => tag.split('-')[0]).find((tag) => ['en', 'de'].includes(tag));
+    : [new URLSearchParams(location.search).get('ui_locales') ?? '', ...navigator.languages]
+        .map((tag) => tag.split('-')[0])
+        .find((tag) => ['en', 'de'].includes(tag));
   // Without a language that we have, the page keeps that of the setting LANGUAGE.
   if (wanted) root.lang = wanted;
   root.dir = wanted === 'en-XB' ? 'rtl' : 'ltr';

@@ -9,13 +9,13 @@ export { type Language, languages } from './languages.ts';
 const isLanguage = (tag: string | null | undefined): tag is Language =>
   tag === 'en' || tag === 'de' || tag === 'en-XB';
 
-/** The rule of public/theme.js, too, which may not have run yet. */
+/** The rule of public/theme.js, too, which may not have run yet. `ui_locales`: what an application asks for. */
 function chooseLanguage(): Language {
   const chosen = readBrowserPreference('language');
   if (isLanguage(chosen)) return chosen;
-  const wanted = navigator.languages.map((tag) => tag.split('-')[0]).find((tag) => isLanguage(tag));
-  if (isLanguage(wanted)) return wanted;
-  return isLanguage(pageSettings.language) ? pageSettings.language : 'en';
+  const asked = new URLSearchParams(globalThis.location?.search).get('ui_locales');
+  const wanted = [asked ?? '', ...navigator.languages].map((tag) => tag.split('-')[0]);
+  return [...wanted, pageSettings.language].find(isLanguage) ?? 'en';
 }
 
 export const language: Language = chooseLanguage();

@@ -1,5 +1,6 @@
 // The request of an application that a page is about, as its address names it: `?interaction=…`.
 // It must stay small: every visitor of the sign-in page loads it.
+import { language } from '../../common/language.ts';
 import { addressOf } from '../../common/page-settings.ts';
 
 const NAME = 'interaction';
@@ -16,5 +17,6 @@ export function interactionId(search: string = location.search): string | null {
 /** Returns the address of one of our pages, which goes on with the request that this page is about, if it is about one. */
 export function onwardAddress(path: string): string {
   const id = interactionId();
-  return addressOf(id === null ? path : `${path}?${NAME}=${id}`);
+  const asked = location.search.includes('ui_locales') ? `&ui_locales=${language}` : '';
+  return addressOf(id === null ? path : `${path}?${NAME}=${id}${asked}`);
 }

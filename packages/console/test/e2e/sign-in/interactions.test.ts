@@ -107,6 +107,18 @@ test('a sign-in says what for, fills in the email, and goes on with the request'
   await page.waitForURL(`**/api/v1/oauth/authorize?interaction=${ID}`);
 });
 
+test('the page speaks the language that the application asks for, unless the person has chosen one', async (t) => {
+  const { page } = await open(t, interactionAt('sign_in'));
+  const address = `/login?interaction=${ID}&ui_locales=de`;
+  await page.goto(address);
+  await page.getByText('weiter zu Grafana').waitFor();
+  assert.equal(await page.locator('html').getAttribute('lang'), 'de');
+  const href = await page.getByRole('link', { name: 'Konto erstellen' }).getAttribute('href');
+  assert.equal(href, `/register?interaction=${ID}&ui_locales=de`);
+  await click(page, 'English');
+  await page.getByText('to continue to Grafana').waitFor();
+});
+
 test('a second factor is asked for on the way', async (t) => {
   const user = await addAppUser(service);
   const { page } = await open(t, interactionAt('sign_in'));

@@ -4,14 +4,27 @@ import { hash } from 'node:crypto';
 import { preferredLanguage } from '../../platform/http/accept-language.ts';
 import { type Language, languages } from '../../platform/languages.ts';
 
-/** Returns the language that the application asks for (`ui_locales`), else that of the browser. */
+/** Returns the language that the application asks for (`ui_locales`); null if it asks for none that pages have. */
+export const askedLanguage = (uiLocales: string | null): Language | null =>
+  preferredLanguage(languages, uiLocales?.split(' ').join(',') ?? null);
+
+/** Returns the language that the application asks for, else that of the browser. */
 export const pageLanguage = (
   uiLocales: string | null,
   { acceptLanguage }: { acceptLanguage: string | null },
-): Language =>
-  preferredLanguage(languages, uiLocales?.split(' ').join(',') ?? null) ??
-  preferredLanguage(languages, acceptLanguage) ??
-  'en';
+): Language => askedLanguage(uiLocales) ?? preferredLanguage(languages, acceptLanguage) ?? 'en';
+
+/** Returns the address of a page of the console, of a request and in a language; null: of none, and in that of the browser. */
+export function consolePage(
+  path: string,
+  { interaction, language }: { interaction: string | null; language: Language | null },
+): string {
+  const query = new URLSearchParams({
+    ...(interaction === null ? {} : { interaction }),
+    ...(language === null ? {} : { ui_locales: language }),
+  });
+  return query.size === 0 ? path : `${path}?${query}`;
+}
 
 /** Returns text for HTML. Line ends become references: a browser would change them when it reads the page. */
 export const escaped = (text: string): string =>

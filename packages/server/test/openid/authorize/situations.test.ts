@@ -328,6 +328,20 @@ test('RATE_LIMIT_AUTHORIZE counts a browser session, else an address, and a stra
   assert.deepEqual(await statementsOf(() => repeat(stranger, 3)), []);
 });
 
+test('pages are told the language that the application asks for, if they have it', async () => {
+  const stranger = service.client();
+  const languageOf = async (changed: Sent): Promise<string | undefined> => {
+    const answer = await ask(stranger, web, changed);
+    assert.match(interactionOf(answer), /^[\w-]{43}$/);
+    return ledTo(answer).fields.ui_locales;
+  };
+  assert.equal(await languageOf({}), undefined);
+  assert.equal(await languageOf({ ui_locales: 'fr it' }), undefined);
+  assert.equal(await languageOf({ ui_locales: 'fr de-AT en' }), 'de');
+  const id = interactionOf(await ask(stranger, web, { ui_locales: 'en', prompt: 'create' }));
+  assert.equal(ledTo(await resume(stranger, id)).fields.ui_locales, 'en');
+});
+
 test('the page of a request without an answer is in the language of the application, else of the browser', async () => {
   const client: TestClient = await signIn(service, (await addSignedIn(service)).person);
   const wrong = parametersOf(web, { redirect_uri: 'https://evil.example/cb' });

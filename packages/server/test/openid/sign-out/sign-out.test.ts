@@ -191,6 +191,22 @@ test('a form is kept, and the browser comes back with its cookie', async () => {
   assert.equal(await isSessionLive(service, another.sessionId), false);
 });
 
+test('the pages are told the language that the application asks for, by GET and by a form', async () => {
+  const who = await inBrowser(service);
+  const asked = { client_id: web.client_id, ui_locales: 'fr de-AT' };
+  const page = /\/sign-out\?interaction=([\w-]{43})&ui_locales=de$/;
+  assert.match(locationOf(await logout(who.client, asked)), page);
+  const kept = locationOf(await service.client().request('POST', LOGOUT, formRequest(asked)));
+  const [, id = ''] = page.exec(locationOf(await who.client.get(kept))) ?? [];
+  const answer = await decide(who.client, id, 'sign_out');
+  assert.equal(answer.body.data.redirect_to, '/sign-out?ui_locales=de');
+  assert.match(
+    locationOf(await logout(service.client(), { ui_locales: 'de' })),
+    /\/sign-out\?ui_locales=de$/,
+  );
+  assert.match(locationOf(await logout(service.client(), { ui_locales: 'fr' })), /\/sign-out$/);
+});
+
 test('20 parallel answers of one page end the session once, on two instances', async () => {
   const who = await inBrowser(service);
   const id = askedIn(await logout(who.client, {}));

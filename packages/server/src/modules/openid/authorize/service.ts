@@ -9,6 +9,7 @@ import { userPrincipal } from '../../authz/caller.ts';
 import { policyOf } from '../../authz/requirements/account.ts';
 import type { BrowserSession, PresentedBrowser } from '../../sessions/browser/presentation.ts';
 import { keepRequest, noteInRequest } from '../interactions/service.ts';
+import { askedLanguage, consolePage } from '../plain-page.ts';
 import { sidOf } from '../session-sid.ts';
 import { askedHash, type Verdict } from './decision.ts';
 import type { AuthorizeDeps } from './deps.ts';
@@ -171,7 +172,8 @@ async function lead(
   deps.authorizations.count('page');
   const isNew = step === 'sign_in' && request.prompts.has('create');
   const page = step === 'consent' || step === 'refused' ? 'consent' : isNew ? 'register' : 'login';
-  return { location: `${deps.settings.publicUrl}/${page}?interaction=${id}` };
+  const shown = { interaction: id, language: askedLanguage(request.uiLocales) };
+  return { location: consolePage(`${deps.settings.publicUrl}/${page}`, shown) };
 }
 
 /** Notes what the page asks the person to agree to, if it is something else than before. */

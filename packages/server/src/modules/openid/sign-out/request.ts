@@ -1,8 +1,10 @@
 // Judges what an application asks for when it sends a person to sign out (RP-Initiated Logout, 2 and 3).
 // It must not end a session: whether the hint names the session of this browser is decided by service.ts.
+import type { Language } from '../../../platform/languages.ts';
 import type { Db } from '../../../schema/database.ts';
 import type { KeyRing } from '../../sessions/keys/ring.ts';
 import { MAX_HINT, readHint } from '../id-token-hint.ts';
+import { askedLanguage } from '../plain-page.ts';
 import { type AskingApplication, findByClientId } from './store.ts';
 
 export type SignOutRequest = {
@@ -13,6 +15,8 @@ export type SignOutRequest = {
   /** A registered address of the application; null: the person stays here. */
   address: string | null;
   state: string | null;
+  /** Of the pages; null: that of the browser. */
+  language: Language | null;
 };
 
 /** Why nothing ends. The person sees it as a page. */
@@ -67,7 +71,9 @@ export async function judgeSignOut(
   const application = named === undefined ? undefined : await findByClientId(deps.db, named);
   if (named !== undefined && !application) return { refused: 'unknown_application' };
   if (address !== null && !isRegistered(application, address)) return { refused: 'wrong_address' };
-  return { applicationId: application?.id ?? null, sid: hint?.sid ?? null, address, state };
+  const { ui_locales: uiLocales } = given;
+  const language = typeof uiLocales === 'string' ? askedLanguage(uiLocales) : null;
+  return { applicationId: application?.id ?? null, sid: hint?.sid ?? null, address, state, language };
 }
 
 /** Character by character. */

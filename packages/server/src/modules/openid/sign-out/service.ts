@@ -17,6 +17,7 @@ import {
   signOut,
 } from '../../sessions/service.ts';
 import { findRequest, keepRequest, useRequest } from '../interactions/service.ts';
+import { askedLanguage, consolePage } from '../plain-page.ts';
 import { sidOf } from '../session-sid.ts';
 import { isRegistered, judgeSignOut, type SignOutRefusal, type SignOutRequest } from './request.ts';
 import { type AskingApplication, findById } from './store.ts';
@@ -36,7 +37,11 @@ export type SignOutAnswer = { location: string; ended: boolean };
 type Refused = { refused: SignOutRefusal | 'finished' };
 
 /** The page that says that the person is signed out, or asks. */
-const page = ({ basePath }: CookieSettings): string => `${basePath}/sign-out`;
+const page = (
+  { basePath }: CookieSettings,
+  { language }: Pick<SignOutRequest, 'language'>,
+  interaction: string | null = null,
+): string => consolePage(`${basePath}/sign-out`, { interaction, language });
 
 /**
  * Answers a browser that an application sent. Ends the session at once if the hint names it; otherwise the page asks. `given`: the
@@ -55,7 +60,7 @@ export async function beginSignOut(
   const isNamed = session !== null && isSessionOf(deps, session, request);
   if (session && !isNamed)
     return {
-      location: `${page(deps.settings)}?interaction=${isKept ? id : await keep(deps, request)}`,
+      location: page(deps.settings, request, isKept ? id : await keep(deps, request)),
       ended: false,
     };
   if (isKept && !(await useRequest(deps.db, 'sign_out', id))) return { refused: 'finished' };
@@ -168,8 +173,8 @@ async function onwardOf(
   return (origin && (await deps.signOutUpstream(origin, keepNext))) ?? nextOf(deps, request);
 }
 
-function nextOf({ settings }: SignOutDeps, { address, state }: SignOutRequest): string {
-  if (address === null) return page(settings);
+function nextOf({ settings }: SignOutDeps, { address, state, language }: SignOutRequest): string {
+  if (address === null) return page(settings, { language });
   return state === null
     ? address
     : `${address}${address.includes('?') ? '&' : '?'}state=${encodeURIComponent(state)}`;
@@ -203,5 +208,6 @@ function validFor(application: AskingApplication | undefined, parameters: unknow
     sid: text('sid'),
     address: address !== null && isRegistered(application, address) ? address : null,
     state: text('state'),
+    language: askedLanguage(text('language')),
   };
 }
