@@ -146,6 +146,14 @@ for (const [error, changed] of refusals)
     assert.equal(fields.code, undefined);
   });
 
+test('a request without PKCE is told the switch', async () => {
+  const answer = await ask(ada.client, web, { code_challenge: undefined, code_challenge_method: undefined });
+  assert.equal(
+    ledTo(answer).fields.error_description,
+    'Turn on PKCE in the application, or set require_pkce to false.',
+  );
+});
+
 test('nobody signed in: login_required, or the page that signs in', async () => {
   const stranger = service.client();
   assert.equal(ledTo(await ask(stranger, web, { prompt: 'none' })).fields.error, 'login_required');

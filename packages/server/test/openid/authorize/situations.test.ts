@@ -155,6 +155,9 @@ test('acr: wished for, it is asked of those who can; essential, it is refused to
       'unmet_authentication_requirements',
     );
   codeIn(await ask(client, web, essential('phr', 'aal1')));
+  // Without values, `claims` demands no level: those of acr_values are wished for.
+  const anyLevel = { claims: JSON.stringify({ id_token: { acr: { essential: true } } }) };
+  codeIn(await ask(client, web, { ...anyLevel, acr_values: 'aal2' }));
 
   const user = await addAppUser(service);
   const { acr, amr } = await idTokenOf(web, await ask(user.client, web, essential('aal2')));
@@ -270,6 +273,17 @@ test('id_token_hint with a pairwise subject: the person it names is led on, anot
   assert.equal(errorOf(await ask(ada.client, web, { ...none, ...hint })), 'invalid_request');
   // What is kept of a hint cannot be sent.
   codeIn(await ask(eve.client, pairwise, { ...none, hint_sub: String(claimsOf(hint.id_token_hint).sub) }));
+});
+
+test('claims that name a sub, for the ID token or userinfo: only that person is led on', async () => {
+  const [ada, eve] = [await addSignedIn(service), await addSignedIn(service)];
+  for (const place of ['id_token', 'userinfo'])
+    for (const sub of [{ value: ada.person.id }, { values: ['somebody', ada.person.id] }]) {
+      const named = { ...none, claims: JSON.stringify({ [place]: { sub } }) };
+      codeIn(await ask(ada.client, web, named));
+      assert.equal(errorOf(await ask(eve.client, web, named)), 'login_required', place);
+    }
+  codeIn(await ask(eve.client, web, { ...none, claims: '{"userinfo":{"sub":null}}' }));
 });
 
 test('an ID token of 6 KiB is a hint, also in a request that waits', async () => {

@@ -119,12 +119,13 @@ const isPrompt = (text: string): text is Prompt => prompts.has(text);
 const isAcr = (text: unknown): text is Acr => acrValues.some((acr) => acr === text);
 const wordsOf = (text = ''): string[] => text.split(' ').filter((word) => word !== '');
 
-/** A member of the parameter `claims` for the ID token, as it was asked for. */
+/** A member of the parameter `claims`, as it was asked for. */
 const askedOf = (
   claims: Record<string, unknown> | null,
   name: string,
+  at: 'id_token' | 'userinfo' = 'id_token',
 ): Record<string, unknown> | undefined => {
-  const place = claims?.id_token;
+  const place = claims?.[at];
   const asked = isObject(place) ? place[name] : undefined;
   return isObject(asked) ? asked : undefined;
 };
@@ -205,12 +206,15 @@ function checkedParts(
     refuse('invalid_request', 'id_token_hint is not an ID token of this service for this application.');
   if (!application.grant_types.includes('authorization_code'))
     refuse('unauthorized_client', 'The application does not have the grant type authorization_code.');
-  const essential = askedOf(claims, 'acr');
-  const named = valuesIn(essential) ?? wordsOf(parameters.acr_values);
+  const askedAcr = askedOf(claims, 'acr');
+  const values = valuesIn(askedAcr);
+  const named = values ?? wordsOf(parameters.acr_values);
   const hintSub = hint?.sub ?? parameters.hint_sub ?? null;
-  const subjects = [valuesIn(askedOf(claims, 'sub')), hintSub === null ? undefined : [hintSub]].filter(
-    (one) => one !== undefined,
-  );
+  const subjects = [
+    valuesIn(askedOf(claims, 'sub')),
+    valuesIn(askedOf(claims, 'sub', 'userinfo')),
+    hintSub === null ? undefined : [hintSub],
+  ].filter((one) => one !== undefined);
   const claimed = scopesOfRequested(claims, application.claim_mappings);
   return {
     challenge,
@@ -223,7 +227,11 @@ function checkedParts(
     claims,
     hintSub,
     subjects: subjects.length === 0 ? undefined : commonTexts(subjects),
-    acr: { wanted: named.filter(isAcr), isEssential: essential?.essential === true && named.length > 0 },
+    // Without values, every level is the one that is asked for.
+    acr: {
+      wanted: named.filter(isAcr),
+      isEssential: askedAcr?.essential === true && (values?.length ?? 0) > 0,
+    },
     loginHint: parameters.login_hint ?? null,
     uiLocales: parameters.ui_locales ?? null,
     dpopJkt: parameters.dpop_jkt ?? null,
@@ -237,10 +245,7 @@ function challengeOf(application: RequestedApplication, parameters: Parameters):
   const { code_challenge: challenge, code_challenge_method: method } = parameters;
   if (challenge === undefined && method === undefined) {
     if (application.require_pkce)
-      refuse(
-        'invalid_request',
-        'Turn on PKCE in the application (code_challenge with S256), or set require_pkce to false.',
-      );
+      refuse('invalid_request', 'Turn on PKCE in the application, or set require_pkce to false.');
     return null;
   }
   if (challenge === undefined || !HASH.test(challenge) || method !== 'S256')
