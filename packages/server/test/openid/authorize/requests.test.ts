@@ -369,6 +369,16 @@ test('HEAD grants nothing; operations need the CSRF token; unknown requests are 
     assert.equal(plain.status, 403, plain.text);
   }
   assert.equal((await read(ada.client, 'A'.repeat(43))).status, 404);
+  for (const [client, status] of [
+    [ada.client, 404],
+    [service.client(), 401],
+  ] as const)
+    for (const [name, body] of [
+      ['consent', { decision: 'allow' }],
+      ['account', { decision: 'continue' }],
+      ['reauthenticate', { password: 'x' }],
+    ] as const)
+      assert.equal((await act(client, 'A'.repeat(43), name, body)).status, status, name);
   assert.equal((await act(ada.client, 'x', 'cancel')).status, 404);
 });
 

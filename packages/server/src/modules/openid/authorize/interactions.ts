@@ -28,8 +28,13 @@ import { type FoundRequest, writeConsent } from './store.ts';
 type Open = { loaded: Loaded; application: RequestedApplication; request: CheckedRequest };
 
 /** Returns a request that waits. Throws `interaction_not_found` (404) for every other, and if it can no longer be answered. */
-async function openInteraction(deps: AuthorizeDeps, client: Client, id: string): Promise<Open> {
-  const loaded = await loadRequest(deps, client, { interaction: id, resource: [] });
+const openInteraction = async (deps: AuthorizeDeps, client: Client, id: string): Promise<Open> =>
+  openedBy(await load(deps, client, id));
+
+const load = (deps: AuthorizeDeps, client: Client, id: string): Promise<Loaded> =>
+  loadRequest(deps, client, { interaction: id, resource: [] });
+
+function openedBy(loaded: Loaded): Open {
   const { outcome, found } = loaded;
   if (loaded.interactionId === undefined || !found.application || !('checked' in outcome))
     throw new AppError('interaction_not_found');
@@ -38,12 +43,12 @@ async function openInteraction(deps: AuthorizeDeps, client: Client, id: string):
 
 type Signed = Open & { session: BrowserSession; browser: PresentedBrowser; graph: Graph };
 
-/** As `openInteraction`. Throws `browser_session_required` (401) if nobody is signed in. */
+/** As `openInteraction`. Throws `browser_session_required` (401) if nobody is signed in, before anything is said of the request. */
 async function openSignedIn(deps: AuthorizeDeps, client: Client, id: string): Promise<Signed> {
-  const open = await openInteraction(deps, client, id);
-  const { session, browser, graph } = open.loaded;
+  const loaded = await load(deps, client, id);
+  const { session, browser, graph } = loaded;
   if (!session || !browser || !graph) throw new AppError('browser_session_required');
-  return { ...open, session, browser, graph };
+  return { ...openedBy(loaded), session, browser, graph };
 }
 
 const DAY_MS = 86_400_000;
