@@ -268,8 +268,11 @@ test('a secret in the form is as good as Basic; a revoked one is refused at the 
 
 test('client_credentials are for service accounts', async () => {
   const form = { grant_type: 'client_credentials' };
-  assertError(await post(service, 'token', web, form), 400, 'unauthorized_client');
-  assertError(await post(service, 'token', spa, form), 401, 'invalid_client');
+  for (const application of [web, spa])
+    for (const fields of [form, { ...form, scope: 'openid' }])
+      assertError(await post(service, 'token', application, fields), 400, 'unauthorized_client');
+  const stranger = { ...form, client_id: 'unknown' };
+  assertError(await post(service, 'token', null, stranger), 401, 'invalid_client');
   assertError(await post(service, 'token', web, { grant_type: 'password' }), 400, 'unsupported_grant_type');
 });
 

@@ -100,6 +100,14 @@ export function presentedApplication(request: FastifyRequest): PresentedApplicat
     : undefined;
 }
 
+/** Returns whether a request names an application by its client_id, and presents nothing. A service account has a UUID. */
+export function namesApplication({ headers, body }: FastifyRequest): boolean {
+  if (headers.authorization !== undefined || !isObject(body)) return false;
+  const { client_id, client_secret, client_assertion } = body;
+  const isAlone = client_secret === undefined && client_assertion === undefined;
+  return isAlone && typeof client_id === 'string' && isClientId(client_id);
+}
+
 type Refusal = 'unknown_application' | 'inactive' | 'wrong_method' | 'wrong_secret' | 'wrong_assertion';
 
 const methodOf = ({ secret, assertion }: PresentedApplication): PresentedRow['auth_method'] =>

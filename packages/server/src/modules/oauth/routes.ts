@@ -24,6 +24,7 @@ import { allowOrigin } from '../applications/allowed-origins.ts';
 import {
   type ApplicationClients,
   type AuthenticatedApplication,
+  namesApplication,
   presentedApplication,
 } from '../applications/authentication.ts';
 import { callerOf } from '../authz/caller.ts';
@@ -158,21 +159,25 @@ function tokenRoute(app: App, deps: OAuthDeps): void {
     handler: async (request, reply) => {
       const { body, client } = request;
       reply.header('pragma', 'no-cache');
+      const hasApplications = deps.keyRing.hasActiveApplication();
       // Without an application, nothing but client_credentials is supported.
-      if (deps.keyRing.hasActiveApplication() && body.grant_type !== 'client_credentials') {
+      if (hasApplications && body.grant_type !== 'client_credentials') {
         const exchange = exchanges.get(body.grant_type);
         if (!exchange) throw unsupportedGrant();
         const application = await applicationOf(deps, request, reply);
         const proof = await proofOf(deps, request, '/api/v1/oauth/token');
         return exchange(deps, client, application, body, proof);
       }
-      requireClientCredentialsGrant(body);
-      if (presentsApplication(request)) {
+      const isOfApplication =
+        body.grant_type === 'client_credentials' &&
+        (presentsApplication(request) || (hasApplications && namesApplication(request)));
+      if (isOfApplication) {
         await applicationOf(deps, request, reply);
         throw new AppError('unauthorized_client', {
           detail: 'An application has no client_credentials. Programs sign in as service accounts.',
         });
       }
+      requireClientCredentialsGrant(body);
       return issueToken(deps, client, clientCredentials(request));
     },
   });
