@@ -201,7 +201,8 @@ export const identityProviders = {
     made: 'they get one, without a password.',
     madeWithRoles: 'they get one with the roles below, without a password.',
     madeFor: (domains: string, made: string) => `in ${domains} ${made} Others are told to ask you.`,
-    takesOver: 'they get that account, unless it has a second factor. Its password and sessions end, its roles stay.',
+    takesOver:
+      'they get that account, unless it has a second factor. Its password and sessions end, its roles stay.',
     confirms: 'they sign in to it as usual, then confirm.',
     connectsAtOnce:
       'it is connected at once, and told by mail. Accounts with administrative permissions sign in first, then confirm.',
