@@ -355,6 +355,20 @@ test('form_post: a separate page, with the state as it came', async () => {
   assert.equal((await service.client().get('/form-post.js')).status, 200);
 });
 
+test('form_post: the policy names where the form goes, in a form that browsers read', async () => {
+  const redirect_uris = ['http://127.0.0.1/cb', 'http://[::1]/cb', 'com.example.app:/cb'];
+  const program = await addApplication(admin, [service], { type: 'native', redirect_uris });
+  for (const [redirect_uri, source] of [
+    ['http://127.0.0.1:4711/cb', 'http://127.0.0.1:4711'],
+    ['http://[::1]:4711/cb', 'http:'],
+    ['com.example.app:/cb', 'com.example.app:'],
+  ] as const) {
+    const sent = { redirect_uri, response_mode: 'form_post', prompt: 'none' };
+    const { headers } = await ask(ada.client, program, sent);
+    assert.ok(headers.get('content-security-policy')?.includes(`form-action ${source};`), redirect_uri);
+  }
+});
+
 test('HEAD grants nothing; operations need the CSRF token; unknown requests are 404', async () => {
   const before = await service.sql('select 1 from access_grants');
   const head = await ada.client.request('HEAD', `${AUTHORIZE}?${parametersOf(web)}`);

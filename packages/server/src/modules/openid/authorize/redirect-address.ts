@@ -17,9 +17,14 @@ export function isRegistered(address: string, registered: readonly string[], typ
 /** Returns whether anyone's program may answer at the address, so that who asks cannot be known (RFC 8252, 8.6). */
 export const isOfAnyProgram = (address: string): boolean => LOOPBACK.test(address) || !WEB.test(address);
 
-/** What a Content-Security-Policy calls the address: its origin, or the scheme of a program. */
+/**
+ * What a Content-Security-Policy calls the address: its origin, or the scheme of a program. A policy has no form for IPv6 hosts (CSP 3,
+ * 2.3.1): browsers ignore such a source, and block the form.
+ */
 export const policySourceOf = (address: string): string =>
-  WEB.test(address) ? new URL(address).origin : `${address.slice(0, address.indexOf(':'))}:`;
+  WEB.test(address) && !/^https?:\/\/\[/.test(address)
+    ? new URL(address).origin
+    : `${address.slice(0, address.indexOf(':'))}:`;
 
 /** Returns the host that a person is sent back to; null for a program. */
 export const hostOf = (address: string): string | null => (WEB.test(address) ? new URL(address).host : null);
