@@ -1,5 +1,5 @@
 // Schemas of invitations: accounts whose owners have yet to choose a password by a mailed link.
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { withOtherNames } from '../access/access-fields.ts';
 import { NewAttributes } from '../attributes/user-attributes.ts';
 import { recoveryCodes } from '../factors.ts';
@@ -38,11 +38,16 @@ export const InviteBody = Type.Object(invitation, {
 });
 export type InviteBody = Type.Static<typeof InviteBody>;
 
-export const BulkInviteBody = Type.Object(
-  { invitations: Type.Array(Type.Object(invitation), { minItems: 1, maxItems: MAX_INVITED }) },
-  { title: 'BulkInvite' },
-);
-export type BulkInviteBody = Type.Static<typeof BulkInviteBody>;
+const bulkOf = <T extends TSchema>(row: T) =>
+  Type.Object(
+    { invitations: Type.Array(row, { minItems: 1, maxItems: MAX_INVITED }) },
+    { title: 'BulkInvite' },
+  );
+/** As documented. A request with a faulty row is answered: see `BulkInviteInput`. */
+export const BulkInviteBody = bulkOf(Type.Object(invitation));
+/** As validated: rows may be anything, because each faulty one is refused by itself. */
+export const BulkInviteInput = bulkOf(Type.Unknown());
+export type BulkInviteInput = Type.Static<typeof BulkInviteInput>;
 
 export const RefusedInvitation = Type.Object(
   {

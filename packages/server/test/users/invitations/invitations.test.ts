@@ -408,6 +408,52 @@ test('in bulk, each row is invited whole or not at all', async () => {
   assert.deepEqual([none.status, none.body.data.invited], [200, []]);
 });
 
+test('in bulk, a row of the wrong form stops no other', async () => {
+  const email = newEmail('row');
+  const wrong: [row: unknown, code: string, field: string][] = [
+    [{ first_name: 'Ada' }, 'invalid_input', 'email'],
+    [{ email: 7 }, 'invalid_input', 'email'],
+    [{ email: newEmail(), first_name: '' }, 'invalid_input', 'first_name'],
+    [{ email: newEmail(), expires_in_hours: 721 }, 'invalid_input', 'expires_in_hours'],
+    [{ email: newEmail(), role_ids: ['x'] }, 'invalid_id', 'role_id.0'],
+    [{ email: newEmail(), role_ids: 'x' }, 'invalid_input', 'role_id'],
+    [{ email: newEmail(), attributes: [] }, 'invalid_input', 'attributes'],
+    ['ada@example.com', 'invalid_input', ''],
+    [null, 'invalid_input', ''],
+  ];
+  const answer = await admin.post(`${INVITE}/bulk`, {
+    invitations: [...wrong.map(([row]) => row), { email }],
+  });
+  assert.equal(answer.status, 200, answer.text);
+  const { invited: made, refused } = answer.body.data;
+  assert.deepEqual(
+    made.map((one: { email: string }) => one.email),
+    [email],
+  );
+  assert.deepEqual(
+    refused.map(
+      ({ index, status, code, errors }: Record<string, unknown> & { errors: { field: string }[] }) => [
+        index,
+        status,
+        code,
+        errors[0]?.field,
+      ],
+    ),
+    wrong.map(([, code, field], index) => [
+      index,
+      400,
+      code,
+      ['invitations', index, field].filter((step) => step !== '').join('.'),
+    ]),
+  );
+  assert.deepEqual(
+    refused.map((one: { email: string }) => one.email),
+    wrong
+      .map(([row]) => (row as { email?: unknown } | null)?.email)
+      .map((sent) => (typeof sent === 'string' ? sent : '')),
+  );
+});
+
 test('500 rows cost as many statements as one', async (t) => {
   // Five hundred mails would keep the worker busy for long.
   await service.sql(`

@@ -1,15 +1,17 @@
 // Invites people: accounts without a password, and the mails by which their owners accept. Many rows cost as many statements as one.
 // It must not let a row that is refused stop another one.
-import type { BulkInviteBody, InviteBody, RefusedInvitation } from '@castellan/contract/invitations';
+import { type BulkInviteInput, InviteBody, type RefusedInvitation } from '@castellan/contract/invitations';
 import type { AttributeValues } from '@castellan/contract/user-attributes';
 import type { User } from '@castellan/contract/users';
 import { AppError } from '../../../platform/errors.ts';
 import { allHandled } from '../../../platform/fields.ts';
+import { createCheck } from '../../../platform/http/bodies/validation.ts';
 import { canonicalIds } from '../../../platform/http/ids.ts';
 import type { Settle } from '../../../platform/http/plugins/idempotency.ts';
 import type { Versioned } from '../../../platform/http/record-version.ts';
 import { newId } from '../../../platform/ids.ts';
 import { requireEmail } from '../../../platform/security/email.ts';
+import { isObject } from '../../../platform/unknown-values.ts';
 import { lockRoles, planRoles, type RoleNames, rolesDelta, writeRoles } from '../../assignments/service.ts';
 import type { Caller } from '../../authz/caller.ts';
 import { change, type Entitled, type Entry, isNonEmpty, type Locking, type Run } from '../../authz/change.ts';
@@ -70,7 +72,7 @@ export async function invite(
 export async function inviteMany(
   deps: InviteDeps,
   caller: Caller,
-  { invitations }: BulkInviteBody,
+  { invitations }: BulkInviteInput,
 ): Promise<{ invited: User[]; refused: RefusedInvitation[] }> {
   const { wanted, refused } = readRows(deps, invitations);
   const outcome: Outcome =
@@ -83,7 +85,7 @@ export async function inviteMany(
       .sort((one, other) => one.index - other.index)
       .map(({ index, error: { code, status, message, extras } }) => ({
         index,
-        email: invitations[index]?.email ?? '',
+        email: sentEmail(invitations[index]),
         status,
         code,
         detail: message,
@@ -92,11 +94,18 @@ export async function inviteMany(
   };
 }
 
-function readRows(deps: InviteDeps, rows: readonly InviteBody[]): { wanted: Wanted[]; refused: Refusal[] } {
+/** Returns what a row has in the place of an email, up to a thousand characters; empty if that is no text. */
+const sentEmail = (row: unknown): string =>
+  isObject(row) && typeof row.email === 'string' ? row.email.slice(0, 1_000).toWellFormed() : '';
+
+const check = createCheck(InviteBody);
+
+function readRows(deps: InviteDeps, rows: readonly unknown[]): { wanted: Wanted[]; refused: Refusal[] } {
   const wanted = new Map<string, Wanted>();
   const refused: Refusal[] = [];
   for (const [index, row] of rows.entries())
     try {
+      if (!check.accepts(row)) throw check.refusalOf(row, `/invitations/${index}`);
       const one = cleanInvitation(deps, row, { index, at: (field) => `invitations.${index}.${field}` });
       if (wanted.has(one.email)) throw emailTaken(one, 'is that of an earlier row');
       wanted.set(one.email, one);

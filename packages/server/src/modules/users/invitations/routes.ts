@@ -1,7 +1,13 @@
 // HTTP of invitations, for administrators.
-import { BulkInviteBody, BulkInviteEnvelope, InviteBody } from '@castellan/contract/invitations';
+import {
+  BulkInviteBody,
+  BulkInviteEnvelope,
+  BulkInviteInput,
+  InviteBody,
+} from '@castellan/contract/invitations';
 import { type User, UserEnvelope, UserParams } from '@castellan/contract/users';
 import { bulkBody } from '../../../platform/http/bodies/body-limits.ts';
+import { compileSchema } from '../../../platform/http/bodies/validation.ts';
 import { creation } from '../../../platform/http/plugins/idempotency.ts';
 import type { Versioned } from '../../../platform/http/record-version.ts';
 import type { App } from '../../../platform/http/server/server.ts';
@@ -75,6 +81,7 @@ export function invitationRoutes(app: App, deps: InviteDeps): void {
       body: BulkInviteBody,
       response: { 200: BulkInviteEnvelope },
     },
+    validatorCompiler: (route) => compileSchema({ ...route, schema: BulkInviteInput }),
     handler: async (request) => {
       const data = await inviteMany(deps, callerOf(request), request.body);
       return { data, message: `Invited: ${data.invited.length}. Refused: ${data.refused.length}.` };

@@ -191,15 +191,22 @@ export function shapeRefusal(
   return new AppError(onlyIds ? 'invalid_id' : invalidInput, { detail, errors });
 }
 
-/** Checks values inside a body that its schema leaves open. `refusalOf` returns `invalid_input` for a refused value. */
+/**
+ * Checks values inside a body that its schema leaves open. `refusalOf` returns `invalid_input` for a refused value. `at`: where the
+ * value is, as a JSON Pointer.
+ */
 export function createCheck<T extends TSchema>(schema: T) {
   const validator = atFirstUse(schema, 'largeBodies');
   return {
     accepts: (value: unknown): value is Static<T> => validator()(value),
-    refusalOf(value: unknown): AppError {
+    refusalOf(value: unknown, at = ''): AppError {
       const validate = validator();
       validate(value);
-      return shapeRefusal(new ShapeError(validate.errors ?? [], 'body', value), 'invalid_input');
+      const problems = (validate.errors ?? []).map((one) => ({
+        ...one,
+        instancePath: at + one.instancePath,
+      }));
+      return shapeRefusal(new ShapeError(problems, 'body', value), 'invalid_input');
     },
   };
 }
