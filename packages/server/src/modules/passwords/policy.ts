@@ -112,14 +112,14 @@ const listRule: Rule = {
 const bannedRule = (words: BannedWords): Rule => ({
   code: 'common',
   message:
-    'Choose a password that is more than a word of this service with digits, symbols or look-alikes of letters.',
+    'Choose a less common password: this one is a word of this service with digits, symbols or look-alikes of letters.',
   parameters: {},
   isBroken: ({ text }) => isOnlyBannedWords(words, text),
 });
 
 const breachRule: Rule = {
   code: 'breached',
-  message: 'Choose a password that is in no collection of leaked passwords, as this one is.',
+  message: 'Choose another password: this one is in a collection of breached passwords.',
   parameters: {},
   isBroken: (_password, { isBreached }) => isBreached,
 };
