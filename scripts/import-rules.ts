@@ -501,6 +501,7 @@ export const modules: Modules = {
       'users/attributes',
       'users/authored-store.ts',
       'users/deletion.ts',
+      'users/lists/page-marks.ts',
       'users/protection.ts',
       'users/store.ts',
       'auth/login.ts',

@@ -2,12 +2,20 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
+import {
+  changeEmail,
+  paths,
+  registerAccount,
+  resetLink,
+  waitForEmptyOutbox,
+} from '@castellan/testing/accounts/self-service';
 import type { TestClient } from '@castellan/testing/client';
 import { ADMIN, eventually, newEmail, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { actingClient } from '@castellan/testing/sessions/acting';
 import { addPerson, addRole, eventsOf, isSignedIn, signedInWith } from '@castellan/testing/users/people';
 import pg from 'pg';
+import { removeSessionRows } from '../../src/cleanup.ts';
 import { finishErasures } from '../../src/modules/leaving/erasure.ts';
 
 const service = await startTestService({ after });
@@ -85,6 +93,33 @@ test('the account goes with its roles, and its name, address and network from ev
   assert.deepEqual([deleted?.action, deleted?.details.reason], ['user_deleted', 'erasure']);
   assert.deepEqual(await service.sql('select from erasures'), []);
   assertRefused(await erase(person.id), 404, 'user_not_found');
+});
+
+test('nothing of the person is left in lists, mails and limits', async () => {
+  const own = await startTestService({ after }, { ACCOUNT_EMAIL_LIMIT: '20/hour' });
+  const superuser = await signIn(own, ADMIN);
+  const [former, email] = [newEmail('zephyrine.former'), newEmail('zephyrine')];
+  const made = await registerAccount(own, { email: former, last_name: 'Quastenflosser' });
+  assert.equal((await own.client().post(paths.verify, { token: made.token })).status, 200);
+  await changeEmail(own, await signIn(own, made), former, email);
+  await resetLink(own, email);
+  // Another person's mail stays.
+  const other = await addPerson(own);
+  await resetLink(own, other.email);
+  await waitForEmptyOutbox(own);
+  const erased = await superuser.post(`/api/v1/users/${made.id}/erase`);
+  assert.deepEqual([erased.status, erased.body.data.finished], [200, true]);
+  await removeSessionRows(own.service.deps);
+  const tables = await own.sql<{ name: string }>(
+    "select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'",
+  );
+  for (const { name } of tables) {
+    const rows = await own.sql<{ text: string }>(`select row_to_json(t)::text as text from "${name}" t`);
+    const left = rows.map(({ text }) => text).filter((text) => /zephyrine|quastenflosser/i.test(text));
+    assert.deepEqual(left, [], name);
+  }
+  const kept = await own.sql("select from outbox where payload ->> 'email' = $1", [other.email]);
+  assert.equal(kept.length, 1);
 });
 
 test('what the person did to others stays, but for where they were', async () => {

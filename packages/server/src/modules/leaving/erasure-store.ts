@@ -1,10 +1,38 @@
-// SQL of erasures that are not finished: where each of them goes on.
+// SQL of erasures: what goes with the account, and where each of those that are not finished goes on.
 import { sql } from 'kysely';
 import type { PageKey } from '../../platform/cursors.ts';
 import { keyTime } from '../../platform/db/sql.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 
 type Erasure = Row<'erasures'>;
+
+/**
+ * Deletes the rows of mails that were sent to the account, or given up, and what limits count of its address; likewise of its former
+ * addresses that no other account has, with failed sign-ins to these. Mails that wait have no recipient without the account, and go by
+ * themselves. Call it before the account is deleted.
+ */
+export async function forgetMails(
+  tx: Tx,
+  { user_id, email }: Pick<Erasure, 'user_id' | 'email'>,
+): Promise<void> {
+  // The keys of limits end with the address: see modules/auth/abuse.ts.
+  await sql`
+    with named as (
+      select ${email}::text as email
+      union select former_email from email_changes where user_id = ${user_id}
+      union select new_email from email_changes where user_id = ${user_id}
+    ), own as materialized (
+      select email from named where not exists (
+        select from users u where u.email = named.email and u.id <> ${user_id})
+    ), mails as (
+      delete from outbox o using own
+      where o.payload ->> 'email' = own.email and (o.sent_at is not null or o.failed_at is not null)
+    ), attempts as (
+      delete from login_attempts l using own where l.email = own.email and l.email <> ${email}
+    )
+    delete from rate_limits r using own
+    where right(r.key, char_length(own.email) + 1) in ('|' || own.email, ':' || own.email)`.execute(tx);
+}
 
 export async function insertErasure(
   tx: Tx,

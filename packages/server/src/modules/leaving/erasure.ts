@@ -33,6 +33,7 @@ import { clearAttempts } from '../lockout/service.ts';
 import { endSessionsOfUsers } from '../sessions/service.ts';
 import { lockGrantsCreatedBy } from '../users/authored-store.ts';
 import { lockIfAuthor } from '../users/deletion.ts';
+import { forgetFormerUsers } from '../users/lists/page-marks.ts';
 import { toUser } from '../users/presentation.ts';
 import { requireMayActOn, requireSuperuserWithout } from '../users/protection.ts';
 import type { UserDeps, VersionedUser } from '../users/service.ts';
@@ -40,6 +41,7 @@ import { deleteUserRow } from '../users/store.ts';
 import {
   deleteErasure,
   findProgress,
+  forgetMails,
   insertErasure,
   listErasures,
   lockErasure,
@@ -53,6 +55,8 @@ type Erased = Gone & { user_id: string; audit_entries: number; finished: boolean
 
 /** How long a request erases entries; the clean-up goes on. Some ten thousand entries. */
 const REQUEST_MS = 5_000;
+/** How long it removes what lists keep of former users. Usually some milliseconds. */
+const LISTS_MS = 1_000;
 
 /**
  * Erases a user. Throws, in order, 401, 403, 404, 403 (standing as for a takeover, oneself), 412, 403 (roles), 409 (last superuser).
@@ -68,6 +72,12 @@ export async function eraseUser(deps: ErasureDeps, caller: Caller, id: string): 
       );
       return 0;
     },
+  );
+  await forgetFormerUsers(deps.db, LISTS_MS).catch((error: unknown) =>
+    deps.auditLog.log.error(
+      { err: error, user_id: id },
+      'the clean-up removes what lists keep of a user who was erased',
+    ),
   );
   const left = await findProgress(deps.db, id);
   return { user_id: id, ...gone, audit_entries: left ?? entries, finished: left === null };
@@ -96,6 +106,7 @@ const erasing =
     await requireMayTake(entitled, { assignments: takenBy([plan]) });
     await writeRoles(entitled, [plan]);
     const ended = await endSessionsOfUsers(tx, [id], 'deleted');
+    await forgetMails(tx, user);
     await deleteUserRow(entitled, id);
     await requireSuperuserWithout(tx, user);
     const gone = { roles: roles.length, sessions: ended.get(id) ?? 0 };
