@@ -192,6 +192,21 @@ test('what only the user can do is refused with the reason; lists and the audit 
   await photograph(page, 'acting-audit');
 });
 
+test('the bar shows until when, however long the name is', async (t) => {
+  const as = await addHelpDesk();
+  const customer = await addPerson(service, { firstName: 'Wm'.repeat(50), lastName: 'Wm'.repeat(50) });
+  const { page } = await openAs(t, site, `/users?user=${customer.id}`, { as });
+  await begin(page);
+  const [all, text] = [bar(page), bar(page).getByText(/^You act as/)];
+  for (const width of [320, 1_280]) {
+    await page.setViewportSize({ width, height: 844 });
+    const [outer, inner] = [await all.boundingBox(), await text.boundingBox()];
+    assert.ok(outer && inner && inner.height <= outer.height, `${inner?.height} px at ${width} px`);
+    const isCut = await text.evaluate((element) => element.scrollWidth > element.clientWidth + 1);
+    assert.equal(isCut, false, `${width} px`);
+  }
+});
+
 test('the list of sessions tags the one in which somebody acts', async (t) => {
   const as = await addHelpDesk();
   const customer = await addCustomer();

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, type Hooks, signIn } from '@castellan/testing/harness';
+import { addProvider } from '@castellan/testing/openid/providers';
 import type { Page } from 'playwright-core';
 import { appPaths, authPaths } from '../../../src/common/paths.ts';
 import { exampleRecords, fillWithPeople, heading, openAs, startConsole } from '../../harness.ts';
@@ -66,7 +67,10 @@ async function addLongNames(): Promise<string[]> {
     events: ['database_restored', 'audit_key_rotated', 'user_attribute_*'],
     personal: true,
   });
+  // "My account" has a button that connects it.
+  const provider = await addProvider(site.service, { name: long('Aa', 60) });
   return [
+    `/identity-providers/${provider.id}`,
     ...['deliveries', 'settings', 'secrets', 'activity'].map((tab) => `/webhooks/${webhook.id}?tab=${tab}`),
     ...['settings', 'access', 'tokens', 'secrets', 'people', 'notices', 'claims', 'activity'].map(
       (tab) => `/applications/${application.id}?tab=${tab}`,

@@ -106,7 +106,7 @@ export const serviceAccounts: Messages['serviceAccounts'] = {
     title: 'Ihr neuer API-Schlüssel',
     text: 'Der Schlüssel wird nur dieses eine Mal angezeigt. Speichern Sie ihn jetzt im Geheimnisspeicher des Programms.',
     label: 'API-Schlüssel',
-    stored: 'Ich habe ihn gespeichert',
+    stored: 'Ich habe das gespeichert',
     done: 'Fertig',
     lost: 'Der Schlüssel wurde erstellt, aber seine Antwort ging verloren. Ersetzen Sie ihn, um einen lesbaren zu erhalten.',
   },

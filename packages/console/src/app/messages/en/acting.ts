@@ -3,7 +3,7 @@
 export const acting = {
   ask: (name: string) => `Act as ${name}`,
   text: (name: string) =>
-    `You see what ${name} sees, and do what they may do. Passwords, second factors and everything else that only they can change stays theirs.`,
+    `You see what ${name} sees, and do what they may do. Passwords, second factors and everything else that only they can change stay theirs.`,
   told: 'They see it in their list of sessions, and get a mail unless your organisation has turned that off. Every entry of the audit log names you, too.',
   reason: 'Reason',
   reasonHelp: 'At least 5 characters. The audit log has it.',

@@ -219,7 +219,7 @@ function Dialog({ title, submitLabel, isNew = false, values, write, ...acts }: D
           {values.type === 'string' && (
             <TextInput
               {...inputOf('max_length')}
-              description="1–4,000"
+              description="1–4000"
               inputMode="numeric"
               error={isWrongNumber ? texts.notWhole : errorAt('max_length')}
             />

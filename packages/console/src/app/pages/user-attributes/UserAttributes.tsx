@@ -51,7 +51,7 @@ const otherColumns = (): Column<UserAttribute>[] => [
     key: 'traits',
     header: later.userAttributes.traits,
     cell: (attribute) => (
-      <span className="chips">
+      <span className="chips traits">
         {flagNames
           .filter((name) => attribute[name])
           .map((name) => (
