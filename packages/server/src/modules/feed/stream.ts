@@ -36,6 +36,7 @@ export class FeedStream extends Readable {
   #wants = false;
   #takenAt = performance.now();
   #isEnding = false;
+  #isGreeted = false;
 
   constructor(hub: Hub, start: StreamStart, onReset: (reason: ResetReason) => void) {
     // Reads one message ahead of the socket.
@@ -82,7 +83,9 @@ export class FeedStream extends Readable {
   restart(reason: ResetReason): void {
     this.#backlog = [];
     this.#onCaughtUp();
-    this.#waiting.length = 0;
+    this.#waiting.length = this.#isGreeted ? 0 : 1;
+    // First: between the two, a reader would keep answers that may change without a word.
+    if (!this.#hub.isLive) this.#waiting.push(beat(this.#now(), false));
     this.#forget(reason);
     this.advance();
   }
@@ -117,6 +120,7 @@ export class FeedStream extends Readable {
   #next(): string {
     if (this.#isEnding) return '';
     const [first] = this.#waiting.splice(0, 1);
+    this.#isGreeted = true;
     if (first !== undefined) return first;
     if (this.#backlog.length === 0 && !this.#hub.ring.has(this.#place)) {
       this.#forget('behind');
