@@ -122,6 +122,35 @@ test('a cursor that the log does not have is told so, and the stream goes on fro
   }
 });
 
+test('another timeline of PostgreSQL is another history, also if it has every row of the log', async (t) => {
+  const other = await startTestService(t);
+  const { key } = await addServiceAccount(other, { permissions: ['access.watch'] });
+  const feed = await openLiveFeed(other.url, key);
+  const id = randomUUID();
+  await other.sql("insert into feed_queue (type, ref) values ('user', $1)", [id]);
+  await feed.change('user', id);
+  const cursor = feed.cursor();
+  // What connections find after a failover to a standby that lacks only what nobody notes, such as a sign-in.
+  await other.sql(`create function public.pg_walfile_name(pg_lsn) returns text language sql
+    as $$ select '00000002' || repeat('0', 16) $$`);
+  const database = new URL(other.databaseUrl).pathname.slice(1);
+  await other.sql(`alter database "${database}" set search_path = public, pg_catalog`);
+  await other.sql(`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'castellan'`);
+  await feed.until(({ event, data }) => event === 'reset' && data.reason === 'other_history', 'reset');
+  const next = feed.cursor();
+  feed.close();
+  for (const [from, resumed] of [
+    [cursor, false],
+    [next, true],
+  ] as const) {
+    const again = await openFeed(other.url, key, { cursor: from });
+    const hello = await again.until(({ event }) => event === 'hello', 'hello');
+    assert.equal(hello.data.resumed, resumed, from);
+    again.close();
+  }
+});
+
 test('JSON: pages go on from cursors, and wait for the first change', async (t) => {
   const { key } = await watcher();
   // What made the account has been told by then, and the instance stays live.

@@ -27,12 +27,26 @@ type PollRow = {
   head_seq: string;
   head_stamp: string;
   log_rows: LogRow[] | null;
+  timeline: number;
 };
 
+// A standby that takes over and a restore to a point in time begin a timeline of PostgreSQL. It may have every row of the log, and
+// lack what nobody notes: sign-ins and new keys. So the number of the timeline is a part of the stamps outside the database; that
+// of the first one changes nothing in them.
 const pollStatement = {
   name: 'feed-poll',
-  text: 'select p.* from feed_poll($1::bigint, $2::uuid) p',
+  text: `
+    select p.*, t.number::integer as timeline
+    from (select ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32) # 1::bit(32) as number) t
+    cross join lateral feed_poll($1::bigint,
+      (lpad(to_hex((('x' || left($2::text, 8))::bit(32) # t.number)::integer), 8, '0') || substr($2::text, 9))::uuid) p`,
 };
+
+/** Returns the stamp as it is outside the database. */
+function stampOn(timeline: number, stamp: string): string {
+  const first = (Number.parseInt(stamp.slice(0, 8), 16) ^ timeline) >>> 0;
+  return first.toString(16).padStart(8, '0') + stamp.slice(8);
+}
 
 /** Numbers what waits in the queue, and reads at most 100 rows after the position; none without one. */
 export async function poll(pool: Pool, after: Position | null): Promise<Polled> {
@@ -40,13 +54,13 @@ export async function poll(pool: Pool, after: Position | null): Promise<Polled> 
     ...pollStatement,
     values: [after?.seq ?? null, after?.stamp ?? null],
   });
-  const found = onlyRow({ rows });
+  const { timeline, ...found } = onlyRow({ rows });
   return {
     isOn: found.is_on,
     isKnown: found.is_known,
     isComplete: found.is_complete,
-    head: { seq: Number(found.head_seq), stamp: found.head_stamp },
-    rows: found.log_rows ?? [],
+    head: { seq: Number(found.head_seq), stamp: stampOn(timeline, found.head_stamp) },
+    rows: (found.log_rows ?? []).map((row) => ({ ...row, stamp: stampOn(timeline, row.stamp) })),
   };
 }
 
