@@ -80,6 +80,8 @@ export function createLive(access: FeedAccess, settings: Settings): Live {
   let current: Stream | undefined;
   let latest: Node = { effect: effectOf([]) };
   let toldAt: Moment | undefined;
+  /** Why Castellan has no feed for this key, as it said last. */
+  let refused: GuardError | undefined;
 
   const ageMs = (now: Moment): number =>
     current ? ageAt(current.askedAt, now) - current.at : Number.POSITIVE_INFINITY;
@@ -113,6 +115,7 @@ export function createLive(access: FeedAccess, settings: Settings): Live {
   }
 
   function onMessage(stream: Stream, name: string, data: Json | undefined): number | undefined {
+    refused = undefined;
     const pause = take(stream, name, data);
     // A new stream vouches for nothing until it has told what was missed. Until then, the earlier one may say more.
     const isAnew = name === 'hello' && data?.resumed !== true;
@@ -128,6 +131,7 @@ export function createLive(access: FeedAccess, settings: Settings): Live {
   }
 
   function onFailure(error: GuardError, isRefused: boolean): void {
+    refused = isRefused ? error : undefined;
     if (isRefused) settle(({ reject }) => reject(error));
     const now = momentNow();
     if (toldAt && ageAt(toldAt, now) < TELL_EVERY_MS) return;
@@ -206,6 +210,7 @@ export function createLive(access: FeedAccess, settings: Settings): Live {
       new Promise((resolve, reject) => {
         if (counts(momentNow())) resolve();
         else if (stopping.signal.aborted) reject(closed());
+        else if (refused) reject(refused);
         else waiting.push({ resolve, reject });
       }),
     state() {

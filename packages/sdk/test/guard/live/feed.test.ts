@@ -293,6 +293,8 @@ for (const status of [401, 403, 404])
     await assert.rejects(guard.ready(), { code: 'unavailable' });
     await clock.pass(119_000);
     assert.equal(told.length, 2);
+    // Also between two attempts, which are a minute apart.
+    await assert.rejects(guard.ready(), { code: 'unavailable' });
     assert.match(told[0]?.message ?? '', new RegExp(`answered ${status}\\.`));
     const token = await castellan.token(['orders.read']);
     assert.equal((await guard.authenticate(bearing(token))).name, 'ada@example.com');
@@ -301,6 +303,7 @@ for (const status of [401, 403, 404])
     await clock.pass(2_000);
     await castellan.stream().tell('hello', { live: true, resumed: false }, '1.a');
     assert.equal(guard.state().live, true);
+    await guard.ready();
   });
 
 for (const [name, answer] of Object.entries({
