@@ -10,6 +10,7 @@ import { failure, type StandInAnswer, type StandInRequest, unauthenticated } fro
 import { contextOf } from './testing/contexts.ts';
 import { Factors } from './testing/factors.ts';
 import { feedRefusal, operations, ownAccountRefusal } from './testing/operations.ts';
+import { toldFirst } from './testing/told-guard.ts';
 
 export { type SampleEvent, type SignedEvent, signWebhook, TEST_WEBHOOK_SECRET } from './testing/webhooks.ts';
 
@@ -245,7 +246,8 @@ export function createTestCastellan(): TestCastellan {
     browserFetch,
     guard: createGuard({ baseUrl, apiKey: guardKey, fetch }),
     guardFor: (audience) => createGuard({ baseUrl, apiKey: guardKey, fetch, audience }),
-    liveGuard: (live) => createGuard({ baseUrl, apiKey: guardKey, fetch, live: live ?? true }),
+    liveGuard: (live) =>
+      toldFirst(createGuard({ baseUrl, apiKey: guardKey, fetch, live: live ?? true }), accounts.feed),
     browser: () =>
       createClientIn(hostEnvironment(false), { baseUrl, fetch: browserFetch(), retry: { attempts: 1 } }),
     addUser: ({ email, password = 'TestPassword!47', permissions = [], factors = [] }) =>

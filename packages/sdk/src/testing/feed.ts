@@ -10,9 +10,13 @@ type Stream = {
   arrivedAt: number;
   /** How many changes it has told. */
   told: number;
+  /** Whether its reader has done with everything that was sent. */
+  isTaken: boolean;
 };
 
 const BEAT_MS = 1_000;
+/** A guard takes what it is sent in fewer. Somebody else may leave it for ever. */
+const MOST_TURNS = 100;
 const encoder = new TextEncoder();
 
 export class Feed {
@@ -37,6 +41,16 @@ export class Feed {
     this.#beat();
   }
 
+  /** Whether every guard has done with everything that was sent. */
+  get isTaken(): boolean {
+    return [...this.#streams].every((stream) => stream.isTaken);
+  }
+
+  /** Lets guards take what they were sent. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < MOST_TURNS && !this.isTaken; turn += 1) await undefined;
+  }
+
   /** Ends every stream, as a lost connection does. */
   cut(): void {
     for (const stream of [...this.#streams]) {
@@ -50,20 +64,25 @@ export class Feed {
     const [seq, stamp] = cursor?.split('.') ?? [];
     const resumed = stamp === this.#stamp;
     let opened: Stream | undefined;
-    const body = new ReadableStream<Uint8Array>({
+    const source: UnderlyingDefaultSource<Uint8Array> = {
       start: (controller) => {
         const told = resumed ? Number(seq) : this.#log.length;
-        const stream = { controller, arrivedAt: performance.now(), told };
+        const stream = { controller, arrivedAt: performance.now(), told, isTaken: true };
         opened = stream;
         this.#streams.add(stream);
         this.#beats ??= setInterval(() => this.#beat(), BEAT_MS);
         this.#send(stream, 'hello', { beat_ms: BEAT_MS, live: true, resumed });
         this.#tell(stream);
       },
+      // Is called when the reader waits for more, and there is nothing.
+      pull: () => {
+        if (opened) opened.isTaken = true;
+      },
       cancel: () => {
         if (opened) this.#remove(opened);
       },
-    });
+    };
+    const body = new ReadableStream(source, { highWaterMark: 0 });
     return new Response(body, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } });
   }
 
@@ -81,8 +100,10 @@ export class Feed {
     this.#send(stream, 'changes', { changes });
   }
 
-  #send({ controller, arrivedAt, told }: Stream, event: string, data: object): void {
+  #send(stream: Stream, event: string, data: object): void {
     if (this.#isSilent) return;
+    const { controller, arrivedAt, told } = stream;
+    stream.isTaken = false;
     // Of what a stream has not told yet, it must not say that it is complete.
     const at = told === this.#log.length ? Math.floor(performance.now() - arrivedAt) : -86_400_000;
     const text = `event: ${event}\nid: ${told}.${this.#stamp}\ndata: ${JSON.stringify({ at, ...data })}\n\n`;

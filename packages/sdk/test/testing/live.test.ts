@@ -36,6 +36,22 @@ test('one session ends alone, and at once', async (t) => {
   assert.throws(() => ada.endSession(token), /no live access token/);
 });
 
+test('a change counts at the next request, also in the same turn', async (t) => {
+  const { ada, guard, token, says, keep } = await started(t);
+  const request = () => new Request('http://orders.test', bearing(token));
+  const orders = guard.require(READ).fetch(() => new Response('orders'));
+  const identity = await guard.authenticate(bearing(token));
+  assert.equal((await orders(request())).status, 200);
+  ada.revoke(READ);
+  assert.equal(says(), 'ask');
+  assert.equal((await orders(request())).status, 403);
+  ada.grant(READ);
+  assert.equal(await guard.can(identity, READ), true);
+  await keep();
+  ada.endSession(token);
+  await assert.rejects(guard.authenticate(bearing(token)), { code: 'invalid_token' });
+});
+
 test('a permission that is taken away or given counts at once, and so do sessions that end', async (t) => {
   const { castellan, ada, guard, says, keep } = await started(t);
   const program = castellan.addProgram({ name: 'Import', permissions: [READ] });
