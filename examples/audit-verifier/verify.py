@@ -261,8 +261,6 @@ class Log:
         self.previous = previous
         self.tree = Tree()
         self.head = None
-        # Whether a key that signed the head also signed a kept one, or none was given.
-        self.is_key_kept = True
         self.to = previous.to if previous else 0
         self.missing = list(previous.missing) if previous else []
         self.last_id = previous.last_id if previous else ""
@@ -302,6 +300,8 @@ class Verifier:
         # How many days after their seal entries were removed, at the earliest.
         self.removed_after = None
         self.origins = set()
+        # The keys that signed the head of the last log, and those that signed any kept head.
+        self.signed_by, self.kept_by = set(), set()
 
     def read(self, line):
         kind = line["line"]
@@ -378,6 +378,8 @@ class Verifier:
         log, where = self.log, f"seal {seal['number']} of {self.log.origin}"
         if seal["number"] != log.tree.size:
             raise Altered(f"{where} stands in the place of seal {log.tree.size}")
+        if seal["number"] == 0 and log.previous is not None and seal["kind"] != "continues":
+            raise Altered(f"{log.origin} does not continue the log that is before it")
         if seal["kind"] == "continues":
             self.check_continuation(seal)
         elif seal["kind"] in ("entries", "before_sealing"):
@@ -455,7 +457,11 @@ class Verifier:
             if seal["from"] != log.to + 1 or seal["to"] < seal["from"]:
                 raise Altered(f"{where} begins at position {seal['from']}, and the one before ends at {log.to}")
             log.to = seal["to"]
+        at, end = (1, 0) if seal["from"] is None else (seal["from"], seal["to"])
         for first, last in seal["missing"]:
+            if first < at or last < first or last > end:
+                raise Altered(f"{where} has positions {first} to {last} as missing, which are not its own")
+            at = last + 1
             add(log.missing, first, last)
         at = datetime.strptime(seal["at"], "%Y-%m-%dT%H:%M:%S.%fZ")
         log.recent.append((log.to, at))
@@ -488,19 +494,18 @@ class Verifier:
         if not signers:
             raise Altered(f"the head of {log.origin} has no signature of a key that is known")
         log.head = head
-        known = []
+        self.signed_by = {key for _, key in signers}
         for kept in log.kept:
             found = kept.signers(self.trusted(log))
             if not found:
                 raise Altered(f"a kept head of {log.origin} has no signature of a key that is known")
-            known += found
+            self.kept_by.update(key for _, key in found)
             if kept.size <= log.tree.size and kept.root != log.roots[kept.size]:
                 raise Altered(f"the first {kept.size} seals of {log.origin} are not those of a kept head: they were rewritten")
 
-        log.is_key_kept = not known or any(key in known for key in signers)
-
     def trusted(self, log):
-        return self.keys or log.keys
+        # A log that continues another one has another name, under which the same key signs.
+        return [(log.origin, key) for _, key in self.keys] or log.keys
 
     def verdict(self, kept_all):
         log = self.log
@@ -520,7 +525,7 @@ class Verifier:
             self.counts["lost"] += seen - one.tree.size
             if seen > one.tree.size:
                 self.incomplete.append(f"the seals from {one.tree.size} to {seen - 1} of {one.origin} were lost")
-        if not self.keys and not log.is_key_kept:
+        if not self.keys and self.kept_by and not self.kept_by & self.signed_by:
             self.incomplete.append(
                 f"the head of {log.origin} is signed by a key that signed none of the given heads: if you trust it, give it with --key")
         if self.unplaced:

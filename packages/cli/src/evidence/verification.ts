@@ -52,16 +52,15 @@ const membersOf: Readonly<Record<EvidenceLine['line'], readonly string[]>> = {
 
 type LogState = {
   origin: string;
+  /** Who may have signed its heads. */
   keys: readonly NoteVerifier[];
   tree: Frontier;
   isEnded: boolean;
   /** How many seals an instance had seen, where a later log says so. */
   knownSize: number;
   kept: readonly KeptHead[];
-  /** Whether a key that signed the head also signed one of those, or none was given. */
-  isKeyKept: boolean;
-  /** The roots that the log had at the sizes of the kept heads. */
-  roots: Map<number, Buffer>;
+  /** The roots that the log had at the sizes of the kept heads; null for one that it has not had yet. */
+  roots: Map<number, Buffer | null>;
   /** The last sealed position, and the last sealed id of an entry without one. */
   lastPosition: number;
   lastId: string;
@@ -86,6 +85,9 @@ export class Verification {
   private oldestUnsealed: string | null = null;
   private newestUnsealed: string | null = null;
   private removedAfterDays: number | null = null;
+  /** What signed the head of the last log, and any of the heads that were kept. */
+  private signers: readonly NoteVerifier[] = [];
+  private readonly keptSigners = new Set<NoteVerifier>();
 
   private readonly heads: readonly KeptHead[];
   private readonly keys: readonly NoteVerifier[];
@@ -93,7 +95,7 @@ export class Verification {
 
   /**
    * `keys`: those that the user trusts. If there is none, the keys that the export names; but what signs the head of a log must then be one of
-   * `ownKeys`, unless that is null.
+   * `ownKeys`, unless that is null. It is null for an export, and not for the database as it is now.
    */
   constructor(
     heads: readonly KeptHead[],
@@ -133,7 +135,7 @@ export class Verification {
       );
     for (const log of this.logs) {
       const size = frontierSize(log);
-      const seen = Math.max(size, log.knownSize, ...log.kept.map((kept) => kept.size));
+      const seen = log.kept.reduce((most, kept) => Math.max(most, kept.size), Math.max(size, log.knownSize));
       this.counts.lost += seen - size;
       if (seen > size)
         this.incomplete.push(`the seals from ${size} to ${seen - 1} of ${log.origin} were lost.`);
@@ -142,15 +144,25 @@ export class Verification {
     for (const origin of new Set(this.heads.map((head) => head.origin)))
       if (!origins.has(origin))
         this.incomplete.push(`heads of the log ${origin} were given, which is not in the export.`);
-    if (this.keys.length === 0 && this.ownKeys === null && !last.isKeyKept)
+    if (this.keys.length === 0 && this.ownKeys === null && !this.isKeyKept())
       this.incomplete.push(
         `the head of ${last.origin} is signed by a key that signed none of the given heads: if you trust it, give it with --key.`,
       );
     if (this.unplaced > 0)
       this.incomplete.push(`${this.unplaced} entries without a position wait for their seal.`);
-    if (Date.parse(this.newestUnsealed ?? '') - Date.parse(this.oldestUnsealed ?? '') > UNSEALED_MS)
+    // An export does not say when it was made: there, a later entry shows how long one has waited at least.
+    const until = this.ownKeys === null ? Date.parse(this.newestUnsealed ?? '') : Date.now();
+    if (until - Date.parse(this.oldestUnsealed ?? '') > UNSEALED_MS)
       this.incomplete.push('entries wait for their seal for more than a minute.');
     return { counts: this.counts, incomplete: this.incomplete, removedAfterDays: this.removedAfterDays };
+  }
+
+  /** Whether the key that signs now also signed a head that was kept, of whichever log; or none was. */
+  private isKeyKept(): boolean {
+    const kept = [...this.keptSigners].map(({ publicKey }) => publicKey);
+    return (
+      kept.length === 0 || this.signers.some(({ publicKey }) => kept.some((one) => one.equals(publicKey)))
+    );
   }
 
   private begin({ origin, keys }: Extract<EvidenceLine, { line: 'log' }>): void {
@@ -160,15 +172,18 @@ export class Verification {
     if (this.logs.some((log) => log.origin === origin))
       throw new AlteredError(`the log ${origin} is there twice`);
     this.counts.logs += 1;
+    const kept = this.heads.filter((head) => head.origin === origin);
+    const named = keys.map(readVerifierKey);
+    // A log that continues another one has another name, under which the same key signs.
+    const trusted = this.keys.map(({ publicKey }) => ({ name: origin, publicKey }));
     this.logs.push({
       origin,
-      keys: keys.map(readVerifierKey),
+      keys: trusted.length > 0 ? trusted : named,
       tree: emptyFrontier,
       isEnded: false,
       knownSize: 0,
-      kept: this.heads.filter((head) => head.origin === origin),
-      isKeyKept: true,
-      roots: new Map(),
+      kept,
+      roots: new Map(kept.map(({ size }) => [size, null])),
       lastPosition: before?.lastPosition ?? 0,
       lastId: before?.lastId ?? '',
       missing: before?.missing.copy() ?? new Ranges(),
@@ -219,6 +234,8 @@ export class Verification {
     const where = `seal ${seal.number} of ${log.origin}`;
     if (seal.number !== log.tree.size)
       throw new AlteredError(`${where} is in the place of seal ${log.tree.size}`);
+    if (seal.number === 0 && this.logs.length > 1 && seal.kind !== 'continues')
+      throw new AlteredError(`${log.origin} does not continue the log that is before it`);
     if (seal.kind === 'entries' || seal.kind === 'before_sealing') {
       if (!is_removed) this.checkEntries(log, seal, where);
       else this.noteRemoved(log, seal, where);
@@ -231,8 +248,7 @@ export class Verification {
         throw new UnreadableError(`${where} is of a kind that this release does not know`);
     }
     log.tree = append(log.tree, hashOfSeal(seal)).frontier;
-    if (log.kept.some(({ size }) => size === log.tree.size))
-      log.roots.set(log.tree.size, frontierRoot(log.tree));
+    if (log.roots.has(log.tree.size)) log.roots.set(log.tree.size, frontierRoot(log.tree));
     this.counts.seals += 1;
     this.leaves = emptyFrontier;
     this.sealed = [];
@@ -286,6 +302,14 @@ export class Verification {
           `${where} begins at position ${seal.from}, and the seal before ended at ${log.lastPosition}`,
         );
       log.lastPosition = seal.to;
+    }
+    let next = seal.from ?? 1;
+    for (const [first, last] of seal.missing) {
+      if (first < next || last < first || last > (seal.to ?? 0))
+        throw new AlteredError(
+          `${where} has positions ${first} to ${last} as missing, which are not its own`,
+        );
+      next = last + 1;
     }
     log.missing.add(seal.missing);
     const at = timeOf(seal.at);
@@ -346,39 +370,41 @@ export class Verification {
   private end(log: LogState, note: string): void {
     const where = `the head of ${log.origin}`;
     if (this.sealed.length > 0) throw new AlteredError('the export was cut off: entries without their seal');
-    const own = this.ownKeys?.map((publicKey) => ({ name: log.origin, publicKey }));
-    const { head, signers } = this.readHead(note, own ?? log.keys, where);
+    const own = this.keys.length > 0 ? null : this.ownKeys;
+    const keys = own?.map((publicKey) => ({ name: log.origin, publicKey })) ?? log.keys;
+    const { head, signers } = readHead(note, keys, where);
     const root = frontierRoot(log.tree);
     if (head.origin !== log.origin || head.size !== log.tree.size || !head.root.equals(root))
       throw new AlteredError(`${where} is not that of its ${log.tree.size} seals: a seal was rewritten`);
-    const known = new Set<NoteVerifier>();
-    for (const kept of log.kept) {
+    // Several files may have the same head.
+    for (const kept of new Map(log.kept.map((one) => [one.note, one])).values()) {
       const of = `a kept head of ${log.origin} with ${kept.size} seals`;
-      for (const signer of this.readHead(kept.note, log.keys, of).signers) known.add(signer);
+      for (const signer of readHead(kept.note, log.keys, of).signers) this.keptSigners.add(signer);
+    }
+    for (const kept of log.kept)
       if (kept.size <= log.tree.size && log.roots.get(kept.size)?.equals(kept.root) !== true)
         throw new AlteredError(
           `the first ${kept.size} seals of ${log.origin} are not those of a kept head: they were rewritten`,
         );
-    }
-    log.isKeyKept = known.size === 0 || signers.some((signer) => known.has(signer));
+    this.signers = signers;
     log.isEnded = true;
   }
+}
 
-  /** `keys`: who may have signed it, unless the user has said whom they trust. */
-  private readHead(
-    note: string,
-    keys: readonly NoteVerifier[],
-    where: string,
-  ): { head: Checkpoint; signers: readonly NoteVerifier[] } {
-    try {
-      const read = readNote(note);
-      const signers = verifiedBy(read, this.keys.length > 0 ? this.keys : keys);
-      if (signers.length === 0) throw new AlteredError(`${where} has no signature of a key that is trusted`);
-      return { head: readCheckpoint(read.text), signers };
-    } catch (error) {
-      if (error instanceof NoteFormatError) throw new AlteredError(`${where}: ${error.message}`);
-      throw error;
-    }
+/** `keys`: who may have signed it. */
+function readHead(
+  note: string,
+  keys: readonly NoteVerifier[],
+  where: string,
+): { head: Checkpoint; signers: readonly NoteVerifier[] } {
+  try {
+    const read = readNote(note);
+    const signers = verifiedBy(read, keys);
+    if (signers.length === 0) throw new AlteredError(`${where} has no signature of a key that is trusted`);
+    return { head: readCheckpoint(read.text), signers };
+  } catch (error) {
+    if (error instanceof NoteFormatError) throw new AlteredError(`${where}: ${error.message}`);
+    throw error;
   }
 }
 

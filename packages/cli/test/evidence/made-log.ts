@@ -15,15 +15,16 @@ const AT = '2026-11-28T20:00:00.000Z';
 export class MadeLog {
   readonly id = randomUUID();
   readonly origin = `id.example.com/audit/${this.id}`;
-  readonly keyPair = generateKeyPairSync('ed25519');
+  readonly keyPair;
   readonly lines: EvidenceLine[] = [];
   readonly seals: Seal[] = [];
   private readonly kept: string[] = [];
 
   private next: number;
 
-  constructor(first = 1) {
+  constructor(first = 1, keyPair = generateKeyPairSync('ed25519')) {
     this.next = first;
+    this.keyPair = keyPair;
     this.lines.push({ line: 'log', origin: this.origin, keys: [this.key] });
   }
 

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { EntriesSeal, EvidenceLine } from '@castellan/contract/evidence';
 import { writeVerifierKey } from '@castellan/server/platform/evidence/signed-note';
+import { Verification } from '../../src/evidence/verification.ts';
 import { castellan } from '../castellan.ts';
 import { entriesOf, entryAt, MadeLog, resign, rootOfLines, sealLine, signAnew } from './made-log.ts';
 
@@ -361,6 +362,48 @@ test('after a restore, the lost seals are named, and nothing counts as altered',
   assert.match(alone.text, /the export was cut off/);
 });
 
+/** Returns a log that continues another one after a restore that lost nothing. */
+const continuing = (log: MadeLog, keyPair?: MadeLog['keyPair']): MadeLog =>
+  new MadeLog(log.nextPosition, keyPair).add({
+    number: 0,
+    kind: 'continues',
+    origin: log.origin,
+    size: log.seals.length,
+    root: checkpointRoot(log.head()),
+    known_size: log.seals.length,
+    known_root: checkpointRoot(log.head()),
+    reason: 'restored',
+    at: '2026-11-28T21:00:00.000Z',
+  });
+
+test('a key counts under the name of each log that it signs', async () => {
+  const log = new MadeLog().seal(3).keepHead();
+  const next = continuing(log, log.keyPair).seal(2);
+  const lines = [...log.export(), ...next.export()];
+  const { heads } = log;
+  for (const keys of [[], [log.key], [next.key]]) {
+    const { code, text } = await verify(lines, { heads, keys });
+    assert.equal(code, 0, text);
+  }
+  const { code, text } = await verify(lines, { heads, keys: [new MadeLog().key] });
+  assert.equal(code, 1, text);
+});
+
+test('a log that somebody else adds after a whole one leaves it incomplete; one before it is refused', async () => {
+  const log = new MadeLog().sealPast(2).seal(3).keepHead();
+  const { heads } = log;
+  const after = await verify([...log.export(), ...continuing(log).seal(2).export()], { heads });
+  assert.equal(after.code, 3, after.text);
+  assert.match(after.text, /signed by a key that signed none of the given heads/);
+  const forged = new MadeLog().sealPast(1);
+  Object.assign(entriesOf(forged.lines, 0)[0] ?? {}, { id: '00000000-0000-7000-7000-000000000000' });
+  const [from, to] = Array(2).fill('00000000-0000-7000-7000-000000000000');
+  Object.assign(sealLine(forged.lines, 0).seal, { from, to, root: rootAfter(forged.lines, 0) });
+  const before = await verify([...forged.export(), ...log.export()], { heads });
+  assert.equal(before.code, 1, before.text);
+  assert.match(before.text, /does not continue the log that is before it/);
+});
+
 test('a log that continues one of which an instance had seen other seals: not altered, and not whole', async () => {
   const log = new MadeLog().seal(3).seal(2);
   const next = new MadeLog(6).add({
@@ -412,6 +455,35 @@ test('a seal that names more positions than memory holds is altered', async () =
     Object.assign(sealLine(all, 2).seal, { missing: [[6, 9e15]], to: 9e15 + 9 }),
   );
   assert.equal((await verify(more, { heads: log.heads })).code, 1);
+});
+
+test('a seal that has positions of others as missing is altered: they could be sealed again', async () => {
+  for (const [number, range] of [
+    [3, [3, 3]],
+    [4, [5, 9]],
+    [4, [17, 20]],
+    [4, [16, 15]],
+  ] as const) {
+    const log = wholeLog();
+    const lines = altered(log.export(), (all) => {
+      Object.assign(sealLine(all, number).seal, { missing: [range] });
+      signAnew(log, all);
+    });
+    const { code, text } = await verify(lines);
+    assert.equal(code, 1, text);
+  }
+});
+
+test('heads of many months are compared with the log', () => {
+  const log = new MadeLog().seal(1).seal(1);
+  const { origin } = log;
+  const note = log.head();
+  // More than a call can have arguments. Of a note, only its signature counts here.
+  const root = Buffer.alloc(32);
+  const heads = Array.from({ length: 130_000 }, (_, index) => ({ origin, note, size: index + 3, root }));
+  const verification = new Verification(heads, []);
+  for (const line of log.export()) verification.read(line);
+  assert.equal(verification.finish().counts.lost, heads.length);
 });
 
 test('entries that wait for more than a minute, and heads of another log, leave it incomplete', async () => {

@@ -420,6 +420,17 @@ test('new entries wait for their seal, and are not altered', async () => {
   }
 });
 
+test('a single entry that has waited for more than a minute leaves the database incomplete', async () => {
+  await write(1);
+  await service.sql(
+    `update audit_logs set "timestamp" = now() - interval '2 minutes' where position = (select max(position) from audit_logs)`,
+  );
+  const { code, text } = await verify(['--database'], heads);
+  await bringBack();
+  assert.equal(code, 3, text);
+  assert.match(text, /for more than a minute/);
+});
+
 test('a database that cannot be read says nothing about its log, and one without seals shows nothing', async (t) => {
   const own = environment();
   const { url, drop } = await createEmptyDatabase();
