@@ -229,7 +229,8 @@ async function sealNew(tx: Tx, head: Head): Promise<Sealed> {
   await endMissing(tx, late.map(positionOf));
   const gone = await takeVoid(tx, VOID_SECONDS);
   const entries = [...late, ...fresh];
-  const isIdle = head.idleSeconds !== null && head.idleSeconds < EMPTY_SECONDS;
+  // Negative where the clock was ahead when the last seal was made.
+  const isIdle = head.idleSeconds !== null && Math.abs(head.idleSeconds) < EMPTY_SECONDS;
   if (entries.length === 0 && gone.length === 0 && isIdle) return { head, entries: 0 };
   const last = fresh.at(-1);
   const missing = gapsOf(head.sealedPosition, fresh.map(positionOf));

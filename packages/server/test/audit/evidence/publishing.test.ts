@@ -8,6 +8,7 @@ import { after, test } from 'node:test';
 import { eventually, startTestService } from '@castellan/testing/harness';
 import { portOf } from '@castellan/testing/ports';
 import { addWebhook, signInAdmin } from '@castellan/testing/webhooks/fixture';
+import { checkpointsIn } from '../../../src/platform/evidence/note-file.ts';
 import { readCheckpoint, readNote } from '../../../src/platform/evidence/signed-note.ts';
 
 /** A sink that refuses the first head. */
@@ -60,4 +61,20 @@ test('a new head is queued for the webhook that wants it, once, is in the file, 
     atSink.map(({ type, data }) => ({ type, data })),
     [expected, expected],
   );
+});
+
+test('what was sealed and published while the clock was ahead holds up neither', async () => {
+  const file = () =>
+    readFile(settings.auditHeadsFile ?? join(settings.dataDir, 'audit-heads.txt'), 'utf8').then((text) => [
+      ...checkpointsIn(text),
+    ]);
+  const before = await file();
+  await service.sql(
+    `update audit_log_head set sealed_at = sealed_at + interval '1 day', published_at = published_at + interval '1 day'`,
+  );
+  // Nothing waits: this is the seal of an hour without entries.
+  await sealer.run();
+  await sealer.run();
+  const sizes = (await file()).slice(before.length).map(({ size }) => size);
+  assert.deepEqual(sizes, [(before.at(-1)?.size ?? 0) + 1]);
 });

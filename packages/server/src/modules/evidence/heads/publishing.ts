@@ -19,12 +19,15 @@ export type PublishingDeps = {
 
 const MIN_SECONDS = 60;
 
-/** Publishes the head, unless it was published, or another one was less than a minute ago by any instance. */
+/**
+ * Publishes the head, unless it was published, or another one was less than a minute ago by any instance. One that was published far in the
+ * future was so while the clock was ahead, and is ignored.
+ */
 export async function publishHead({ db, log, headsFile, tell, tellSink }: PublishingDeps): Promise<void> {
   const { rows } = await sql<{ checkpoint: string | null }>`
     update audit_log_head set published_size = size, published_at = clock_timestamp(), published_log = log
     where checkpoint is not null and (published_log is distinct from log or published_size <> size)
-      and (published_at is null or published_at < clock_timestamp() - make_interval(secs => ${MIN_SECONDS}))
+      and (published_at is null or abs(extract(epoch from clock_timestamp() - published_at)) > ${MIN_SECONDS})
     returning checkpoint`.execute(db);
   const checkpoint = rows[0]?.checkpoint ?? null;
   if (checkpoint === null) return;
