@@ -100,15 +100,22 @@ export const hashOfEntry = (leaf: EntryLeaf): Buffer => leafHash(canonicalJson(l
 /** Leaves that are hashed before others have a turn: some milliseconds. */
 const HASHED_AT_ONCE = 128;
 
-/** Returns the root of a seal over these entries, in the order of its leaves. */
-export async function rootOfEntries(entries: readonly StoredEntry[], lists: OpenMembers): Promise<Buffer> {
+/** Returns the hashes of entries as leaves of their seal. */
+export async function hashesOfEntries(
+  entries: readonly StoredEntry[],
+  lists: OpenMembers,
+): Promise<Buffer[]> {
   const leaves: Buffer[] = [];
   for (const [index, entry] of entries.entries()) {
     if (index % HASHED_AT_ONCE === HASHED_AT_ONCE - 1) await nextTurn();
     leaves.push(hashOfEntry(entryLeaf(entry, lists).leaf));
   }
-  return rootOf(leaves);
+  return leaves;
 }
+
+/** Returns the root of a seal over these entries, in the order of its leaves. */
+export const rootOfEntries = async (entries: readonly StoredEntry[], lists: OpenMembers): Promise<Buffer> =>
+  rootOf(await hashesOfEntries(entries, lists));
 
 /** Returns the hash of a seal as a leaf of the log. */
 export const hashOfSeal = (seal: Seal): Buffer => leafHash(canonicalJson(seal));

@@ -14,7 +14,7 @@ import { findEntriesAt, findEntry, findPastBetween } from './entries-store.ts';
 import { isWaitingForSeal } from './entry-seals.ts';
 import { findKey } from './heads/keys.ts';
 import { provenRootAt } from './heads/signed.ts';
-import { entryLeaf, hashOfEntry, type OpenMembers, openMembers, type StoredEntry } from './leaves.ts';
+import { entryLeaf, hashesOfEntries, type OpenMembers, openMembers, type StoredEntry } from './leaves.ts';
 import { checkpointOf, readProof } from './log.ts';
 import {
   findLists,
@@ -116,7 +116,7 @@ export async function proofOfEntry(deps: ProofDeps, id: string): Promise<EntryPr
     const seal = sealOf(stored);
     if (index < 0 || (seal.kind !== 'entries' && seal.kind !== 'before_sealing')) continue;
     const lists = await listsOf(db, stored);
-    const leaves = entries.map((one) => hashOfEntry(entryLeaf(one, lists).leaf));
+    const leaves = await hashesOfEntries(entries, lists);
     // Somebody has changed, inserted or deleted one of them: nothing of this seal can be proved.
     if (rootOf(leaves).toString('base64') !== seal.root) continue;
     const { leaf, personal } = entryLeaf(entry, lists);
