@@ -1,9 +1,7 @@
 // Explains the statements that a request sends, with the rows that each step of their plans really reads.
 import assert from 'node:assert/strict';
-import type { PoolClient } from 'pg';
 import type { TestService } from './harness.ts';
-
-type Sent = { text: string; values?: unknown[] };
+import { sentDuring } from './statements.ts';
 
 type Plan = {
   'Node Type': string;
@@ -32,15 +30,16 @@ export type Explained = {
   pages: number;
 };
 
-/** Returns the SELECT statements that the request sends to the database, explained afterwards. */
+/** Returns the SELECT statements that the request sends to the database, explained afterwards, but not the hot ones of each request. */
 export async function plansOf(
   service: TestService,
   request: () => Promise<{ status: number }>,
 ): Promise<Explained[]> {
-  const sent = await sentBy(service, request);
+  const sent = await sentDuring(async () => assert.equal((await request()).status, 200));
   const explained: Explained[] = [];
   for (const { text, values } of sent) {
     if (!/^\s*(\/\*.*?\*\/\s*)?(select|with)\b/i.test(text)) continue;
+    if (values === undefined && text.includes('$1')) continue;
     const [row] = await service.sql<{ 'QUERY PLAN': { Plan: Plan }[] }>(
       `explain (analyze, buffers, timing off, format json) ${text}`,
       values ?? [],
@@ -69,30 +68,3 @@ export const stepsOf = (plan: Plan): Step[] =>
         },
         ...(plan.Plans ?? []).flatMap(stepsOf),
       ];
-
-async function sentBy({ service }: TestService, request: () => Promise<{ status: number }>): Promise<Sent[]> {
-  const { pool } = service.deps;
-  const sent: Sent[] = [];
-  const watched = new Map<PoolClient, PropertyDescriptor | undefined>();
-  const watch = (client: PoolClient): void => {
-    if (watched.has(client)) return;
-    const send = client.query;
-    watched.set(client, Object.getOwnPropertyDescriptor(client, 'query'));
-    client.query = ((...args: Parameters<typeof send>) => {
-      const [first, values] = args as unknown as [string | Sent, unknown[]?];
-      sent.push(typeof first === 'string' ? { text: first, ...(values ? { values } : {}) } : first);
-      return send.apply(client, args);
-    }) as typeof send;
-  };
-  pool.on('acquire', watch);
-  try {
-    assert.equal((await request()).status, 200);
-  } finally {
-    pool.off('acquire', watch);
-    // Without its own property, a client has the method that others may wrap for all clients.
-    for (const [client, before] of watched)
-      if (before) Object.defineProperty(client, 'query', before);
-      else Reflect.deleteProperty(client, 'query');
-  }
-  return sent;
-}

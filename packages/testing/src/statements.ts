@@ -22,9 +22,19 @@ function isOfJob(): boolean {
   }
 }
 
-/** Returns the statements that this process sends during `run`, in order, including transaction control. */
-export async function statementsOf(run: () => Promise<unknown>): Promise<string[]> {
-  const texts: string[] = [];
+export type Sent = {
+  text: string;
+  /** Undefined: the statement keeps them to itself, as the hot ones do. */
+  values: unknown[] | undefined;
+};
+
+/** Returns the texts of the statements that this process sends during `run`, in order, including transaction control. */
+export const statementsOf = async (run: () => Promise<unknown>): Promise<string[]> =>
+  (await sentDuring(run)).map(({ text }) => text);
+
+/** Returns the same statements with their values. */
+export async function sentDuring(run: () => Promise<unknown>): Promise<Sent[]> {
+  const sent: Sent[] = [];
   const { query } = pg.Client.prototype;
   const { query: queryOfPool } = pg.Pool.prototype;
   // A pool sends its statement later, from another stack but with the same object.
@@ -35,10 +45,13 @@ export async function statementsOf(run: () => Promise<unknown>): Promise<string[
     return Reflect.apply(queryOfPool, this, args);
   };
   pg.Client.prototype.query = function counting(this: pg.Client, ...args: unknown[]) {
-    const [first] = args;
-    const text = typeof first === 'string' ? first : String(Object(first).text);
+    const [first, second] = args;
+    const [text, values] =
+      typeof first === 'string'
+        ? [first, second]
+        : [String(Object(first).text), Object(first).values ?? second];
     const isBackground = background.test(text) || ofJobs.has(Object(first)) || isOfJob();
-    if (!isBackground) texts.push(text);
+    if (!isBackground) sent.push({ text, values: Array.isArray(values) ? values : undefined });
     return Reflect.apply(query, this, args);
   };
   try {
@@ -47,7 +60,7 @@ export async function statementsOf(run: () => Promise<unknown>): Promise<string[
     pg.Client.prototype.query = query;
     pg.Pool.prototype.query = queryOfPool;
   }
-  return texts;
+  return sent;
 }
 
 /** Returns how many statements one request costs when the permission graph is already loaded. */
