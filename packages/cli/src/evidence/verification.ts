@@ -9,13 +9,8 @@ import type {
   RemovedSeal,
   SealedEntry,
 } from '@castellan/contract/evidence';
-import { hashOfEntry, hashOfSeal, personalHash } from '@castellan/server/modules/evidence/leaves';
-import {
-  append,
-  emptyFrontier,
-  type Frontier,
-  frontierRoot,
-} from '@castellan/server/platform/evidence/merkle-tree';
+import { hashOfSeal } from '@castellan/server/modules/evidence/leaves';
+import { append, emptyFrontier, frontierRoot } from '@castellan/server/platform/evidence/merkle-tree';
 import {
   type Checkpoint,
   NoteFormatError,
@@ -25,54 +20,22 @@ import {
   readVerifierKey,
   verifiedBy,
 } from '@castellan/server/platform/evidence/signed-note';
-import { isObject } from '@castellan/server/platform/unknown-values';
-import { positionsOf, Ranges } from './positions.ts';
+import { type LineOf, leafOf, requireMembers, requireSealedPerson } from './lines.ts';
+import {
+  beginLog,
+  idOf,
+  type KeptHead,
+  type LogState,
+  noteRemoved,
+  takeOpen,
+  takePositions,
+  takeRemoval,
+} from './log-state.ts';
+import { positionsOf } from './positions.ts';
 import { AlteredError, noCounts, UnreadableError, type Verdict } from './verdict.ts';
-
-/** A head that somebody kept, with its note. */
-export type KeptHead = Checkpoint & { note: string };
 
 /** Entries wait ten seconds for their seal. So much more means that nobody seals. */
 const UNSEALED_MS = 60_000;
-/** A position is void after an hour; the clocks of instances may differ. No transaction brings its entry so late. */
-const OPEN_MS = 7_200_000;
-
-/** What each kind of line must have, besides what is read of it anyway. */
-const leafMembers = [
-  ...['id', 'position', 'timestamp', 'action', 'actor_type', 'actor_id', 'acted_by_id', 'resource_type'],
-  ...['resource_id', 'details', 'personal_hash', 'personal', 'salt'],
-];
-const membersOf: Readonly<Record<EvidenceLine['line'], readonly string[]>> = {
-  log: ['origin', 'keys'],
-  entry: ['seal', ...leafMembers],
-  seal: ['seal', 'is_removed'],
-  unsealed: leafMembers,
-  head: ['checkpoint'],
-};
-
-type LogState = {
-  origin: string;
-  /** Who may have signed its heads. */
-  keys: readonly NoteVerifier[];
-  tree: Frontier;
-  isEnded: boolean;
-  /** How many seals an instance had seen, where a later log says so. */
-  knownSize: number;
-  kept: readonly KeptHead[];
-  /** The roots that the log had at the sizes of the kept heads; null for one that it has not had yet. */
-  roots: Map<number, Buffer | null>;
-  /** The last sealed position, and the last sealed id of an entry without one. */
-  lastPosition: number;
-  lastId: string;
-  missing: Ranges;
-  /** The last positions and times of the seals of the last OPEN_MS, and the last position of those before. */
-  recent: { to: number; at: number }[];
-  closedTo: number;
-  /** Seals whose entries are gone, and that no `removed` seal has named yet. */
-  removed: Ranges;
-  /** The days of all seals whose entries are gone: one element for those in a row that have the same one. */
-  removedDays: { from: number; day: number }[];
-};
 
 export class Verification {
   private readonly counts = noCounts();
@@ -134,7 +97,7 @@ export class Verification {
         'no head was given with --heads: an operator who rewrote the whole log would pass.',
       );
     for (const log of this.logs) {
-      const size = frontierSize(log);
+      const { size } = log.tree;
       const seen = log.kept.reduce((most, kept) => Math.max(most, kept.size), Math.max(size, log.knownSize));
       this.counts.lost += seen - size;
       if (seen > size)
@@ -165,7 +128,7 @@ export class Verification {
     );
   }
 
-  private begin({ origin, keys }: Extract<EvidenceLine, { line: 'log' }>): void {
+  private begin({ origin, keys }: LineOf<'log'>): void {
     const before = this.logs.at(-1);
     if (before && !before.isEnded)
       throw new AlteredError(`the log ${before.origin} does not end with a head`);
@@ -176,51 +139,28 @@ export class Verification {
     const named = keys.map(readVerifierKey);
     // A log that continues another one has another name, under which the same key signs.
     const trusted = this.keys.map(({ publicKey }) => ({ name: origin, publicKey }));
-    this.logs.push({
-      origin,
-      keys: trusted.length > 0 ? trusted : named,
-      tree: emptyFrontier,
-      isEnded: false,
-      knownSize: 0,
-      kept,
-      roots: new Map(kept.map(({ size }) => [size, null])),
-      lastPosition: before?.lastPosition ?? 0,
-      lastId: before?.lastId ?? '',
-      missing: before?.missing.copy() ?? new Ranges(),
-      recent: [],
-      closedTo: 0,
-      removed: new Ranges(),
-      removedDays: [],
-    });
+    this.logs.push(beginLog({ origin, keys: trusted.length > 0 ? trusted : named, kept }, before));
   }
 
-  private readEntry(log: LogState, entry: Extract<EvidenceLine, { line: 'entry' }>): void {
+  private readEntry(log: LogState, entry: LineOf<'entry'>): void {
     if (typeof entry.seal !== 'number') throw new UnreadableError('the entry names no seal');
     if (entry.seal !== log.tree.size)
       throw new AlteredError(
         `entry ${entry.id} is of seal ${entry.seal}, and is before seal ${log.tree.size}`,
       );
-    this.checkPersonal(entry);
+    requireSealedPerson(entry);
     this.leaves = append(this.leaves, leafOf(entry)).frontier;
     this.sealed.push({ id: entry.id, position: entry.position });
     this.counts.entries += 1;
     if (entry.personal === null) this.counts.erased += 1;
   }
 
-  private checkPersonal({ id, position, personal, salt, personal_hash }: SealedEntry): void {
-    if (personal === null) return;
-    if (salt === null || personalHash(salt, personal) !== personal_hash)
-      throw new AlteredError(`the personal data of entry ${id} (position ${position}) was changed`);
-  }
-
-  private readUnsealed(log: LogState, entry: Extract<EvidenceLine, { line: 'unsealed' }>): void {
-    this.checkPersonal(entry);
+  private readUnsealed(log: LogState, entry: LineOf<'unsealed'>): void {
+    requireSealedPerson(entry);
     const { timestamp, position, id } = entry;
     if (this.oldestUnsealed === null || timestamp < this.oldestUnsealed) this.oldestUnsealed = timestamp;
     if (this.newestUnsealed === null || timestamp > this.newestUnsealed) this.newestUnsealed = timestamp;
-    const isOpen = (place: number): boolean =>
-      place > log.closedTo && (place > log.lastPosition || log.missing.take(place, place));
-    if (position !== null && !isOpen(position))
+    if (position !== null && !takeOpen(log, position))
       throw new AlteredError(`entry ${id} was inserted at position ${position}, which is sealed without it`);
     if (position === null && id <= log.lastId)
       throw new AlteredError(
@@ -230,7 +170,7 @@ export class Verification {
     if (position === null) this.unplaced += 1;
   }
 
-  private readSeal(log: LogState, { seal, is_removed }: Extract<EvidenceLine, { line: 'seal' }>): void {
+  private readSeal(log: LogState, { seal, is_removed }: LineOf<'seal'>): void {
     const where = `seal ${seal.number} of ${log.origin}`;
     if (seal.number !== log.tree.size)
       throw new AlteredError(`${where} is in the place of seal ${log.tree.size}`);
@@ -238,8 +178,8 @@ export class Verification {
       throw new AlteredError(`${log.origin} does not continue the log that is before it`);
     if (seal.kind === 'entries' || seal.kind === 'before_sealing') {
       if (!is_removed) this.checkEntries(log, seal, where);
-      else this.noteRemoved(log, seal, where);
-      if (seal.kind === 'entries') this.checkPositions(log, seal, where);
+      else this.checkGone(log, seal, where);
+      if (seal.kind === 'entries') this.counts.void += takePositions(log, seal, where);
     } else {
       if (this.sealed.length > 0) throw new AlteredError(`${where} has entries, which its kind never has`);
       if (seal.kind === 'removed') this.checkRemoval(seal, where);
@@ -287,64 +227,17 @@ export class Verification {
     return extra ? `: entry ${extra.id} at position ${extra.position} was inserted` : '';
   }
 
-  private checkPositions(log: LogState, seal: EntriesSeal, where: string): void {
-    for (const position of seal.late)
-      if (!log.missing.take(position, position))
-        throw new AlteredError(`${where} has position ${position} as late, which was not missing`);
-    for (const [first, last] of seal.void) {
-      if (!log.missing.take(first, last))
-        throw new AlteredError(`${where} has positions ${first} to ${last} as void, which were not missing`);
-      this.counts.void += last - first + 1;
-    }
-    if (seal.from !== null && seal.to !== null) {
-      if (seal.from !== log.lastPosition + 1 || seal.to < seal.from)
-        throw new AlteredError(
-          `${where} begins at position ${seal.from}, and the seal before ended at ${log.lastPosition}`,
-        );
-      log.lastPosition = seal.to;
-    }
-    let next = seal.from ?? 1;
-    for (const [first, last] of seal.missing) {
-      if (first < next || last < first || last > (seal.to ?? 0))
-        throw new AlteredError(
-          `${where} has positions ${first} to ${last} as missing, which are not its own`,
-        );
-      next = last + 1;
-    }
-    log.missing.add(seal.missing);
-    const at = timeOf(seal.at);
-    log.recent.push({ to: log.lastPosition, at });
-    for (let [first] = log.recent; first && at - first.at > OPEN_MS; [first] = log.recent) {
-      log.closedTo = first.to;
-      log.recent.shift();
-    }
-  }
-
-  private noteRemoved(log: LogState, seal: EntriesSeal | BeforeSealingSeal, where: string): void {
+  private checkGone(log: LogState, seal: EntriesSeal | BeforeSealingSeal, where: string): void {
     if (this.sealed.length > 0) throw new AlteredError(`${where} was removed, and has entries`);
-    log.removed.add([[seal.number, seal.number]]);
+    noteRemoved(log, seal);
     this.counts.removed += seal.count;
-    if (seal.kind === 'before_sealing') log.lastId = seal.to;
-    const day = dayOf((seal.kind === 'before_sealing' ? timeOfId(seal.to) : null) ?? timeOf(seal.at));
-    if (log.removedDays.at(-1)?.day !== day) log.removedDays.push({ from: seal.number, day });
   }
 
   private checkRemoval(seal: RemovedSeal, where: string): void {
-    const log = this.logs.find((one) => logIdOf(one) === seal.log);
+    const log = this.logs.find((one) => idOf(one) === seal.log);
     if (!log) throw new AlteredError(`${where} is about the log ${seal.log}, which is not in the export`);
-    // Of some of them, entries may be there: the export had passed them when they were removed. They have been verified.
-    for (const [first, last] of seal.seals) {
-      log.removed.drop(first, last);
-      for (const [index, { from, day }] of log.removedDays.entries()) {
-        const isNamed =
-          from <= last && (log.removedDays[index + 1]?.from ?? Number.POSITIVE_INFINITY) > first;
-        if (isNamed)
-          this.removedAfterDays = Math.min(
-            this.removedAfterDays ?? Number.POSITIVE_INFINITY,
-            dayOf(timeOf(seal.at)) - day,
-          );
-      }
-    }
+    const days = takeRemoval(log, seal);
+    if (days !== null) this.removedAfterDays = Math.min(this.removedAfterDays ?? days, days);
   }
 
   private checkContinuation(log: LogState, seal: ContinuesSeal): void {
@@ -406,40 +299,4 @@ function readHead(
     if (error instanceof NoteFormatError) throw new AlteredError(`${where}: ${error.message}`);
     throw error;
   }
-}
-
-function requireMembers(line: EvidenceLine): void {
-  if (!Object.hasOwn(membersOf, line.line))
-    throw new UnreadableError('it is no line of an export with evidence');
-  const lacking = membersOf[line.line].find((name) => !Object.hasOwn(line, name));
-  if (lacking !== undefined)
-    throw new UnreadableError(`it is no line of an export with evidence: it has no ${lacking}`);
-  if (line.line === 'seal' && !isObject(line.seal)) throw new UnreadableError('the seal is no JSON object');
-}
-
-/** Throws RangeError for what is no time. */
-function timeOf(text: string): number {
-  const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new RangeError(`${text} is no time`);
-  return time;
-}
-
-/** Returns the time in a UUID version 7, in milliseconds; null for others. */
-const timeOfId = (id: string): number | null =>
-  id.charAt(14) === '7' ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : null;
-
-const dayOf = (time: number): number => Math.floor(time / 86_400_000);
-
-const frontierSize = ({ tree }: LogState): number => tree.size;
-const logIdOf = ({ origin }: LogState): string => origin.slice(origin.lastIndexOf('/') + 1);
-
-/** Without what the line has besides the leaf. */
-function leafOf({
-  line: _,
-  seal: __,
-  personal: ___,
-  salt: ____,
-  ...leaf
-}: Extract<EvidenceLine, { line: 'entry' }>): Buffer {
-  return hashOfEntry(leaf);
 }

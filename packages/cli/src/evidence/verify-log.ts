@@ -14,8 +14,9 @@ import { isObject } from '@castellan/server/platform/unknown-values';
 import { jsonText } from '../api/text.ts';
 import { type Call, Failure, listOf, optionOf, UsageError } from '../command.ts';
 import { linesOf } from '../input/lines.ts';
+import type { KeptHead } from './log-state.ts';
 import { AlteredError, INCOMPLETE, UnreadableError, type Verdict } from './verdict.ts';
-import { type KeptHead, Verification } from './verification.ts';
+import { Verification } from './verification.ts';
 
 const ALTERED = 1;
 
