@@ -86,7 +86,7 @@ export type TestService = {
   sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
   /** Waits for the oldest mail to this email; `after` skips that many mails. */
   mailTo(email: string, after?: number): Promise<TestMail>;
-  /** Returns every mail sent so far, oldest first. */
+  /** Returns every mail that an instance on this database has sent so far, oldest first: any of them may send one. */
   mails(): TestMail[];
   /** Starts another instance on the same database. */
   another(environment?: Record<string, string>): Promise<TestService>;
@@ -112,6 +112,7 @@ export async function startTestService(
     url,
     pool: new pg.Pool({ connectionString: url, max: 8 }),
     instances: [],
+    printed: [],
     providerAddresses: new Map(),
   };
   // One hook for all, because hooks run in the order of registration and the database must be dropped last.
@@ -129,6 +130,8 @@ type TestDatabase = {
   url: string;
   pool: pg.Pool;
   instances: TestService[];
+  /** What instances without a mail server print, mails among others. */
+  printed: string[];
   providerAddresses: Map<string, string>;
 };
 
@@ -139,7 +142,6 @@ async function startInstance(
 ): Promise<TestService> {
   const dataDir = await mkdtemp(join(tmpdir(), 'castellan-test-'));
   const logLines: string[] = [];
-  const printed: string[] = [];
   watchSettings({ ...testEnvironment, ...environment });
   const settings = loadSettings({
     ...testEnvironment,
@@ -151,7 +153,7 @@ async function startInstance(
   const service = await startService({
     settings,
     log: createLog(settings.logLevel, { write: (line) => void logLines.push(line) }),
-    print: (text) => void printed.push(text),
+    print: (text) => void database.printed.push(text),
     ...(hashing === 'cheap' ? { hasher: createCheapHasher() } : {}),
     strengthMeter,
     providerAddresses: database.providerAddresses,
@@ -172,7 +174,7 @@ async function startInstance(
     providerAddresses: database.providerAddresses,
     client: () => createClient(service.url),
     sql: async (text, values) => (await database.pool.query(text, values)).rows,
-    mails: () => printed.flatMap(readMail),
+    mails: () => database.printed.flatMap(readMail),
     mailTo: (email, after = 0) =>
       eventually(
         () => instance.mails().filter((mail) => mail.to === email)[after],

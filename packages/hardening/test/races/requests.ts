@@ -1,7 +1,7 @@
 // Shared by the races of accounts and sessions: sends requests at once to two instances, and asks both about tokens.
 // It must not decide who wins: a scenario holds whichever request comes first.
 import assert from 'node:assert/strict';
-import { type linkTo, paths } from '@castellan/testing/accounts/self-service';
+import { type linkTo, mailsTo, paths } from '@castellan/testing/accounts/self-service';
 import type { Answer, TestClient } from '@castellan/testing/client';
 import { eventually, type Hooks, type TestService } from '@castellan/testing/harness';
 import { readyClient } from '@castellan/testing/sessions/accounts';
@@ -138,7 +138,7 @@ export function assertAmong(answers: readonly Answer[], allowed: readonly (numbe
   return answers.length;
 }
 
-/** Returns the tokens of `count` mails of this kind, sent by either instance, in no particular order. */
+/** Returns the tokens of `count` mails of this kind, in no particular order. */
 export async function linksTo(
   instances: Instances,
   email: string,
@@ -146,9 +146,7 @@ export async function linksTo(
   count: number,
 ): Promise<string[]> {
   const mails = await eventually(() => {
-    const found = [instances.service, instances.twin].flatMap((one) =>
-      one.mails().filter((mail) => mail.to === email && mail.kind === kind),
-    );
+    const found = mailsTo(instances.service, email, kind);
     return found.length >= count ? found : undefined;
   }, `${count} mails of ${kind} to ${email}`);
   return mails.map(({ token }) => token as string);
