@@ -90,7 +90,8 @@ export const TokenResponse = Type.Object(
     }),
     scope: Type.Optional(
       Type.String({
-        description: 'For an application: what the access token is good for.',
+        description:
+          'For an application: what the access token is good for. Empty: nothing of what was asked.',
         examples: ['openid email'],
       }),
     ),

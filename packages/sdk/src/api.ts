@@ -3575,7 +3575,7 @@ export type TokenResponse = {
   token_type: 'Bearer' | 'DPoP';
   /** Seconds: 600 for a service account, 300 for an application unless its record says otherwise; less if what it comes from ends earlier. */
   expires_in: number;
-  /** For an application: what the access token is good for. */
+  /** For an application: what the access token is good for. Empty: nothing of what was asked. */
   scope?: string;
   /** For an application, with the scope `openid`: a signed JWT. */
   id_token?: string;

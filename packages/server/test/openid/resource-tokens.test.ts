@@ -200,6 +200,16 @@ test('revocation ends it alone; the end of the session ends it with its grant', 
   assert.deepEqual(await introspect(next.body.access_token), { active: false });
 });
 
+test('an answer names the scope of its token, also if nothing of what was asked is left of it', async () => {
+  const role = await addRole(service, 'orders.read');
+  const who = await addSignedIn(service, { roles: [role] });
+  const tokens = await tokensFor(application, who, resource, [read]);
+  assert.equal(tokens.scope, 'orders.read');
+  await service.sql('delete from user_roles where user_id = $1', [who.person.id]);
+  const next = await refresh(service, application, tokens.refresh_token, { resource: resource.identifier });
+  assert.deepEqual([next.status, next.body.scope], [200, ''], next.text);
+});
+
 test('a refresh brings a token for userinfo or for a resource, and narrows its scope', async () => {
   const who = await addSignedIn(service, { roles: [writer] });
   const tokens = await tokensFor(application, who, resource);

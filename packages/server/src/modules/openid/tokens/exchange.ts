@@ -238,7 +238,8 @@ export function responseOf(
     access_token: accessToken,
     token_type: proof ? 'DPoP' : 'Bearer',
     expires_in: expiresIn,
-    ...(scopes.length > 0 ? { scope: scopes.join(' ') } : {}),
+    // Empty too: without the member, a client takes what it asked for as granted (RFC 6749, 5.1).
+    scope: scopes.join(' '),
     ...(idScopes.includes('openid')
       ? { id_token: createIdToken(deps, { application, grant, graph, scopes: idScopes, accessToken, nonce }) }
       : {}),
