@@ -155,6 +155,9 @@ test('acr: wished for, it is asked of those who can; essential, it is refused to
       'unmet_authentication_requirements',
     );
   codeIn(await ask(client, web, essential('phr', 'aal1')));
+  // One value that should be in a list is demanded, too.
+  const unlisted = { claims: JSON.stringify({ id_token: { acr: { essential: true, values: 'aal2' } } }) };
+  assert.equal(errorOf(await ask(client, web, unlisted)), 'unmet_authentication_requirements');
   // Without values, `claims` demands no level: those of acr_values are wished for.
   const anyLevel = { claims: JSON.stringify({ id_token: { acr: { essential: true } } }) };
   codeIn(await ask(client, web, { ...anyLevel, acr_values: 'aal2' }));
@@ -162,6 +165,14 @@ test('acr: wished for, it is asked of those who can; essential, it is refused to
   const user = await addAppUser(service);
   const { acr, amr } = await idTokenOf(web, await ask(user.client, web, essential('aal2')));
   assert.deepEqual([acr, amr], ['aal2', ['pwd', 'otp', 'mfa']]);
+  // More than what is demanded was proved: the token names what was demanded (OpenID Connect Core, 5.5.1.1).
+  for (const [values, told] of [
+    [['aal1'], 'aal1'],
+    [['phr', 'aal1'], 'aal1'],
+    [['aal1', 'aal2'], 'aal2'],
+  ] as const)
+    assert.equal((await idTokenOf(web, await ask(user.client, web, essential(...values)))).acr, told);
+  assert.equal((await idTokenOf(web, await ask(user.client, web, { acr_values: 'aal1' }))).acr, 'aal2');
   await service.sql(
     `update session_tokens set acr = 'aal1', amr = '{pwd}' where user_id = $1 and kind = 'browser'`,
     [user.id],

@@ -4,7 +4,7 @@
 import type { ClaimMapping } from '@castellan/contract/application-claims';
 import { type Acr, acrValues } from '@castellan/contract/authentication';
 import { isObject } from '../../../platform/unknown-values.ts';
-import { scopesOfRequested } from '../claims/service.ts';
+import { askedOf, scopesOfRequested, valuesIn } from '../claims/service.ts';
 import type { Hint } from '../id-token-hint.ts';
 import type { Parameters } from './parameters.ts';
 import { isRegistered } from './redirect-address.ts';
@@ -118,22 +118,6 @@ const prompts: ReadonlySet<string> = new Set(['none', 'login', 'consent', 'selec
 const isPrompt = (text: string): text is Prompt => prompts.has(text);
 const isAcr = (text: unknown): text is Acr => acrValues.some((acr) => acr === text);
 const wordsOf = (text = ''): string[] => text.split(' ').filter((word) => word !== '');
-
-/** A member of the parameter `claims`, as it was asked for. */
-const askedOf = (
-  claims: Record<string, unknown> | null,
-  name: string,
-  at: 'id_token' | 'userinfo' = 'id_token',
-): Record<string, unknown> | undefined => {
-  const place = claims?.[at];
-  const asked = isObject(place) ? place[name] : undefined;
-  return isObject(asked) ? asked : undefined;
-};
-const valuesIn = (asked: Record<string, unknown> | undefined): unknown[] | undefined => {
-  if (asked === undefined) return undefined;
-  if (Array.isArray(asked.values)) return asked.values;
-  return asked.value === undefined ? undefined : [asked.value];
-};
 
 class Refusal extends Error {
   readonly code: RequestError;

@@ -13,6 +13,7 @@ import type { ToldClaims } from './token-size.ts';
 
 export { meetsRule } from './access-rule.ts';
 export { accountColumns, type KnownAccount } from './account-columns.ts';
+export { askedOf, toldAcr, valuesIn } from './requested.ts';
 export { fittedToToken } from './token-size.ts';
 
 const byScope = {

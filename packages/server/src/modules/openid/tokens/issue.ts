@@ -4,13 +4,13 @@ import { newId } from '../../../platform/ids.ts';
 import { createSecretText } from '../../../platform/security/secret-text.ts';
 import type { AuthenticatedApplication } from '../../applications/authentication.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
-import { claimsIn, fittedToToken, subjectIn } from '../claims/service.ts';
+import { claimsIn, fittedToToken, subjectIn, toldAcr } from '../claims/service.ts';
 import { sidOf } from '../session-sid.ts';
 import type { ApplicationTokenDeps } from './deps.ts';
 import type { GrantedAccess } from './grant-columns.ts';
 import { leftHalfOfHash, signJwt } from './signed-jwt.ts';
 import type { LockedGrant, NewToken } from './store.ts';
-import type { Target } from './targets.ts';
+import { levelOf, type Target } from './targets.ts';
 import { ACCESS_MARK, accessTokenHash, MAX_JWT_LENGTH } from './token-lookup.ts';
 
 const inSeconds = (time: Date): number => Math.floor(time.getTime() / 1_000);
@@ -155,7 +155,7 @@ export function createIdToken(deps: ApplicationTokenDeps, parts: IdTokenParts): 
     iat: issuedAt,
     exp: inSeconds(timesOf(grant, application.id_token_seconds).times.expires_at),
     auth_time: inSeconds(grant.auth_time),
-    acr: grant.acr,
+    acr: toldAcr(levelOf(grant.acr), grant.claims),
     amr: grant.amr,
     sid: sidOf(deps.applicationTokens.sidKey, grant.session_id, grant.application_id),
     at_hash: leftHalfOfHash(accessToken),
