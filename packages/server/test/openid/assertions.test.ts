@@ -71,7 +71,8 @@ test('the library that verifies is loaded by the first assertion', async () => {
 });
 
 test('every algorithm counts with its key, with or without the name of the key, for each audience', async () => {
-  for (const key of [...Object.values(keys), pss]) {
+  const renamed = { ...keys.EdDSA, alg: 'Ed25519' as const };
+  for (const key of [...Object.values(keys), renamed, pss]) {
     await assertTaken(newAssertion(key));
     await assertTaken(signedJwt(key, { alg: key.alg }, claims({ aud: [endpoint] })));
   }
@@ -265,6 +266,7 @@ test('discovery names the method and its algorithms', async () => {
     assert.ok(body[`${at}_endpoint_auth_methods_supported`].includes('private_key_jwt'));
     assert.deepEqual(body[`${at}_endpoint_auth_signing_alg_values_supported`].sort(), [
       'ES256',
+      'Ed25519',
       'EdDSA',
       'PS256',
       'RS256',

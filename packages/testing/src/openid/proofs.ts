@@ -11,14 +11,14 @@ import {
 } from 'node:crypto';
 import { watch } from '../secret-watch.ts';
 
-export type ProofAlgorithm = 'ES256' | 'EdDSA' | 'RS256' | 'PS256';
+export type ProofAlgorithm = 'ES256' | 'Ed25519' | 'EdDSA' | 'RS256' | 'PS256';
 export type ProofKey = { alg: ProofAlgorithm; privateKey: KeyObject; jwk: JsonWebKey; kid: string };
 
 export function newProofKey(alg: ProofAlgorithm, { bits = 2_048 } = {}): ProofKey {
   const { publicKey, privateKey } =
     alg === 'ES256'
       ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      : alg === 'EdDSA'
+      : alg === 'EdDSA' || alg === 'Ed25519'
         ? generateKeyPairSync('ed25519')
         : generateKeyPairSync('rsa', { modulusLength: bits });
   return { alg, privateKey, jwk: publicKey.export({ format: 'jwk' }), kid: randomUUID() };
@@ -32,7 +32,7 @@ export const encodePart = (value: object | string): string =>
 
 function signatureOf({ alg, privateKey }: ProofKey, text: string): Buffer {
   const bytes = Buffer.from(text);
-  if (alg === 'EdDSA') return sign(null, bytes, privateKey);
+  if (alg === 'EdDSA' || alg === 'Ed25519') return sign(null, bytes, privateKey);
   if (alg === 'ES256') return sign('sha256', bytes, { key: privateKey, dsaEncoding: 'ieee-p1363' });
   if (alg === 'RS256') return sign('sha256', bytes, privateKey);
   return sign('sha256', bytes, {

@@ -4,8 +4,8 @@ import type { PublicKey } from '@castellan/contract/applications';
 import { isObject } from '../../platform/unknown-values.ts';
 import { hasRepeatedMember } from './repeated-members.ts';
 
-/** Signature algorithms of proofs, by what can verify them. */
-export const proofAlgorithms = ['ES256', 'EdDSA', 'RS256', 'PS256'] as const;
+/** Signature algorithms of proofs, by what can verify them. `EdDSA` is the former name of `Ed25519` (RFC 9864): libraries send either. */
+export const proofAlgorithms = ['ES256', 'Ed25519', 'EdDSA', 'RS256', 'PS256'] as const;
 export type ProofAlgorithm = (typeof proofAlgorithms)[number];
 
 /** A JWT of which nothing is verified. */
@@ -47,8 +47,8 @@ function objectIn(part: string): Readonly<Record<string, unknown>> | undefined {
 
 /** Returns whether a key can have made signatures with the algorithm. */
 export function canSign(key: PublicKey, alg: ProofAlgorithm): boolean {
-  // Its own `alg` may have either name of the algorithm (RFC 9864).
-  if (key.kty === 'OKP') return alg === 'EdDSA' && key.crv === 'Ed25519';
+  // Its own `alg` may have the other name of the algorithm.
+  if (key.kty === 'OKP') return (alg === 'Ed25519' || alg === 'EdDSA') && key.crv === 'Ed25519';
   if (key.alg !== undefined && key.alg !== alg) return false;
   if (key.kty === 'EC') return alg === 'ES256' && key.crv === 'P-256';
   return key.kty === 'RSA' && (alg === 'RS256' || alg === 'PS256');
