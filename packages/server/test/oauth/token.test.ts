@@ -352,7 +352,7 @@ test('the metadata names the endpoints below PUBLIC_URL, and each of them answer
     revocation_endpoint: 'https://id.example.com/api/v1/oauth/revoke',
   };
   const withProof = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
-  const algorithms = ['ES256', 'Ed25519', 'EdDSA', 'RS256', 'PS256'];
+  const algorithms = ['ES256', 'EdDSA', 'RS256', 'PS256'];
   const expected = {
     ...urls,
     authorization_endpoint: 'https://id.example.com/api/v1/oauth/authorize',

@@ -266,7 +266,6 @@ test('discovery names the method and its algorithms', async () => {
     assert.ok(body[`${at}_endpoint_auth_methods_supported`].includes('private_key_jwt'));
     assert.deepEqual(body[`${at}_endpoint_auth_signing_alg_values_supported`].sort(), [
       'ES256',
-      'Ed25519',
       'EdDSA',
       'PS256',
       'RS256',

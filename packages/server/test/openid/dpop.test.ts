@@ -70,7 +70,7 @@ async function boundTokens(application: TestApplication) {
   assert.deepEqual([answer.status, answer.body.token_type], [200, 'DPoP'], answer.text);
   return answer.body;
 }
-const challenge = 'DPoP error="invalid_token", algs="ES256 Ed25519 EdDSA RS256 PS256"';
+const challenge = 'DPoP error="invalid_token", algs="ES256 EdDSA RS256 PS256"';
 
 test('a proof of any algorithm binds the tokens to its key, and each use needs a new one', async () => {
   const rsa = newProofKey('RS256');
@@ -228,5 +228,5 @@ test('an application with require_dpop gets no token without a proof', async () 
 
 test('discovery names the algorithms', async () => {
   const { body } = await service.client().get('/.well-known/openid-configuration');
-  assert.deepEqual(body.dpop_signing_alg_values_supported, ['ES256', 'Ed25519', 'EdDSA', 'RS256', 'PS256']);
+  assert.deepEqual(body.dpop_signing_alg_values_supported, ['ES256', 'EdDSA', 'RS256', 'PS256']);
 });

@@ -4,9 +4,11 @@ import type { PublicKey } from '@castellan/contract/applications';
 import { isObject } from '../../platform/unknown-values.ts';
 import { hasRepeatedMember } from './repeated-members.ts';
 
-/** Signature algorithms of proofs, by what can verify them. `EdDSA` is the former name of `Ed25519` (RFC 9864): libraries send either. */
-export const proofAlgorithms = ['ES256', 'Ed25519', 'EdDSA', 'RS256', 'PS256'] as const;
+/** Signature algorithms of proofs, as discovery names them, by what can verify them. */
+export const proofAlgorithms = ['ES256', 'EdDSA', 'RS256', 'PS256'] as const;
 export type ProofAlgorithm = (typeof proofAlgorithms)[number];
+/** The other name of an algorithm (RFC 9864): libraries send either. */
+const renamed: Partial<Record<ProofAlgorithm, string>> = { EdDSA: 'Ed25519' };
 
 /** A JWT of which nothing is verified. */
 export type ReadProof = {
@@ -24,11 +26,13 @@ export function readProof(text: string): ReadProof | undefined {
   const [, first = '', second = ''] = text.length > MAX_LENGTH ? [] : (COMPACT.exec(text) ?? []);
   const header = objectIn(first);
   const claims = objectIn(second);
-  const alg = proofAlgorithms.find((one) => one === header?.alg);
+  const alg = proofAlgorithms.find((one) => namesOf(one).some((name) => name === header?.alg));
   // No extension is known here (RFC 7515, 4.1.11).
   if (!header || !claims || !alg || 'crit' in header || 'b64' in header) return undefined;
   return { alg, header, claims };
 }
+
+const namesOf = (alg: ProofAlgorithm): string[] => (renamed[alg] === undefined ? [alg] : [alg, renamed[alg]]);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -48,7 +52,7 @@ function objectIn(part: string): Readonly<Record<string, unknown>> | undefined {
 /** Returns whether a key can have made signatures with the algorithm. */
 export function canSign(key: PublicKey, alg: ProofAlgorithm): boolean {
   // Its own `alg` may have the other name of the algorithm.
-  if (key.kty === 'OKP') return (alg === 'Ed25519' || alg === 'EdDSA') && key.crv === 'Ed25519';
+  if (key.kty === 'OKP') return alg === 'EdDSA' && key.crv === 'Ed25519';
   if (key.alg !== undefined && key.alg !== alg) return false;
   if (key.kty === 'EC') return alg === 'ES256' && key.crv === 'P-256';
   return key.kty === 'RSA' && (alg === 'RS256' || alg === 'PS256');
@@ -68,7 +72,7 @@ export async function isSignedBy(text: string, key: PublicKey, alg: ProofAlgorit
   // Loaded when the first proof arrives: no start pays for it.
   const { compactVerify } = await import('jose');
   try {
-    await compactVerify(text, numbersOf(key), { algorithms: [alg] });
+    await compactVerify(text, numbersOf(key), { algorithms: namesOf(alg) });
     return true;
   } catch {
     return false;
