@@ -71,7 +71,7 @@ export const limitsSettings = {
   rateLimitUser: setting(
     'RATE_LIMIT_USER',
     rateLimit,
-    'All requests of one signed-in user, except those that list or end their sessions or change their password (60/minute per session). Each worker of each instance counts separately.',
+    'All requests of one signed-in user, except those that list or end what has access to their account, such as sessions and personal access tokens, or change their password (60/minute per session). Each worker of each instance counts separately.',
     { default: '1200/minute' },
   ),
   rateLimitAccess: setting(

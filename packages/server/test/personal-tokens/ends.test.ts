@@ -130,3 +130,26 @@ test('a token is not made in a session that ends while the request waits', async
   );
   assertRefused(answer, 401, 'token_revoked');
 });
+
+test('a stolen token that uses up the requests of its owner does not keep them from finding and ending it', async (t) => {
+  const limited = await startTestService(t, { RATE_LIMIT_USER: '5/minute' });
+  const session = await signIn(limited, await addPerson(limited));
+  const made = await session.post('/api/v1/users/me/tokens', {
+    name: 'stolen',
+    expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+  });
+  assert.equal(made.status, 201, made.text);
+  const thief = limited.client();
+  thief.accessToken = made.body.data.token;
+  for (let count = 0; count < 5; count += 1) await thief.get('/api/v1/users/me');
+  assertRefused(await thief.get('/api/v1/users/me/tokens'), 429, 'rate_limited');
+  assertRefused(await session.get('/api/v1/users/me'), 429, 'rate_limited');
+  for (const list of ['users/me/applications', 'users/me/identities', 'auth/devices']) {
+    const answer = await session.get(`/api/v1/${list}`);
+    assert.equal(answer.status, 200, answer.text);
+  }
+  const [found] = (await session.get('/api/v1/users/me/tokens')).body.data;
+  const ended = await session.delete(`/api/v1/users/me/tokens/${found?.id}`);
+  assert.equal(ended.status, 200, ended.text);
+  assertRefused(await thief.get('/api/v1/users/me/tokens'), 401, 'personal_token_revoked');
+});

@@ -132,7 +132,7 @@ function userGrantRoutes(app: App, deps: GrantDeps): void {
   app.route({
     method: 'GET',
     url: '/users/me/applications',
-    config: { access: 'user' },
+    config: { access: 'user', endsAccess: true },
     schema: {
       summary: 'List the applications that you use',
       description: 'By name: those that have access now, and those that you agreed to.',

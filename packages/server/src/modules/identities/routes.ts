@@ -35,7 +35,7 @@ export function identityRoutes(app: App, deps: IdentityDeps & ConnectDeps): void
   app.route({
     method: 'GET',
     url: '/me/identities',
-    config: { access: 'user' },
+    config: { access: 'user', endsAccess: true },
     schema: {
       summary: 'List the identities that you sign in with',
       description:

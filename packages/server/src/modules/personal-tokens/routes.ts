@@ -29,7 +29,7 @@ function ownRoutes(app: App, deps: PersonalTokenDeps): void {
   app.route({
     method: 'GET',
     url: '/me/tokens',
-    config: { access: 'user' },
+    config: { access: 'user', endsAccess: true },
     schema: {
       summary: 'List your personal access tokens',
       description: 'Newest first, without the tokens themselves. Tokens that have ended are not listed.',

@@ -10,7 +10,7 @@ export function deviceRoutes(app: App, deps: OwnDeviceDeps): void {
   app.route({
     method: 'GET',
     url: '/devices',
-    config: { access: 'user', openTo: ['second_factor'] },
+    config: { access: 'user', openTo: ['second_factor'], endsAccess: true },
     schema: { summary: 'List your known devices', response: { 200: DevicesEnvelope } },
     handler: async (request) => ({
       data: await readDevices(deps, userCallerOf(request)),

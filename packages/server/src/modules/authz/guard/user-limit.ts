@@ -23,7 +23,7 @@ export type UserLimit = {
   count(request: FastifyRequest, reply: FastifyReply, principal: PersonPrincipal): Promise<void> | undefined;
 };
 
-// Requests of one session that end access. The holder of another session of the user, such as a thief, cannot use them up.
+// Requests of one session that list or end access. Who holds another session or a token of the user, such as a thief, cannot use them up.
 const endingRule: RateLimitRule = { limit: 60, windowSeconds: 60 };
 
 // Remembered tokens of users over the limit. The key is a hash, so that neither the length of the token nor the

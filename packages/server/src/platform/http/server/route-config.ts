@@ -50,7 +50,7 @@ declare module 'fastify' {
      * is authorized a second time only if the body took more than a second.
      */
     readOnly?: true;
-    /** Ends sessions of the caller: it has its own limit, so that a stolen token cannot use up the owner's. */
+    /** Lists or ends what has access to the caller's account: it has its own limit, so that a stolen token cannot use up the owner's. */
     endsAccess?: boolean;
     /**
      * A person must have proved a moment ago who they are (STEP_UP_MAX_AGE). Operations of `freshPermissions` ask for it without this.
