@@ -20,6 +20,7 @@ import { lookAtMail } from './mail.ts';
 import { lookAtNotices } from './notices.ts';
 import { lookAtPasskeys } from './passkeys.ts';
 import { lookAtProviders } from './providers.ts';
+import { lookAtWebhooks } from './webhooks.ts';
 
 /** Prints what it finds. Rejects with a Failure if something is bad. */
 export async function doctor(call: Call): Promise<void> {
@@ -114,6 +115,7 @@ async function examineDatabase(
   add(await probe('applications', 'See docs/operate/openid.md.', () => lookAtNotices(deps.pool)));
   add(await probe('applications', 'See docs/operate/openid.md.', () => lookAtPlainAddresses(deps.pool)));
   add(await probe('providers', 'See docs/administer/sign-in-providers.md.', () => lookAtProviders(deps)));
+  add(await probe('webhooks', 'See docs/integrate/webhooks.md.', () => lookAtWebhooks(deps)));
   add(
     await probe('feed', 'See docs/integrate/live-decisions.md.', () => lookAtFeed(deps.pool, deps.settings)),
   );

@@ -11,6 +11,7 @@ const consequences = [
   'Migrates the schema. Replaces all signing keys, also those for applications, by new ones, encrypted with the current SECRET_KEY.',
   'Every session ends. If SECRET_KEY has changed, open pages need a new CSRF token, and requests that are',
   'repeated with their Idempotency-Key are refused. Authenticator apps that an earlier SECRET_KEY sealed are suspended.',
+  'Secrets of identity providers and webhooks that it sealed no longer work: `castellan doctor` names them.',
   'Accounts, passwords, passkeys, recovery codes, roles and mailed links stay.',
 ];
 
