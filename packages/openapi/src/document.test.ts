@@ -123,6 +123,21 @@ test('shared error responses are written once, under components', () => {
   );
 });
 
+test('a page stands beside the errors of its status, and a declared JSON body replaces them', () => {
+  const page = { content: { 'text/html': { schema: { type: 'string' } } } };
+  const contentOf = (answer: object) => {
+    const document = completeDocument(draft(facts({ answers: { '404': answer as never } })), conventions);
+    const operation = document.paths['/api/v1/notes/:note_id']?.get ?? assert.fail();
+    const [, found] = answersOf(operation, document).find(([status]) => status === '404') ?? [];
+    return [Object.keys(found?.content ?? {}), found?.['x-error-codes']];
+  };
+  assert.deepEqual(contentOf(page), [
+    ['text/html', 'application/json', 'application/problem+json'],
+    ['missing'],
+  ]);
+  assert.deepEqual(contentOf(note), [['application/json'], undefined]);
+});
+
 test('ambiguous input is refused', () => {
   const twice = draft(facts({ operationId: 'note' }), facts({ ...update, operationId: 'note' }));
   assert.throws(() => completeDocument(twice, conventions), /both named "note"/);

@@ -93,8 +93,11 @@ function describeAnswers(route: RouteFacts, context: OperationContext): Record<s
     };
   }
   for (const [status, codes] of byStatus(errorCodesOf(route, conventions), conventions)) {
-    // A probe declares its own body for some error statuses.
-    answers[status] ??= errorAnswer(route, status, codes, context);
+    // A probe declares its own body for some error statuses; a page stands beside the errors of its status.
+    const own = answers[status]?.content;
+    if (answers[status] && (!own || 'application/json' in own)) continue;
+    const failure = errorAnswer(route, status, codes, context);
+    answers[status] = { ...failure, content: { ...own, ...failure.content } };
   }
   return answers;
 }

@@ -34,8 +34,8 @@ export function shareAnswers(operations: readonly Operation[]): Record<string, A
 }
 
 /**
- * Returns a name from the codes, the headers of a rate limit and the type of its own body: error responses differ in
- * nothing else.
+ * Returns a name from the codes, the headers of a rate limit, the type of its own body and whether it may be a page: error
+ * responses differ in nothing else.
  */
 const nameOf = (answer: Answer): string =>
   [
@@ -44,6 +44,7 @@ const nameOf = (answer: Answer): string =>
     ...(answer.content && !('application/problem+json' in answer.content)
       ? [componentName(answer.content['application/json']?.schema.$ref) ?? 'other']
       : []),
+    ...('text/html' in (answer.content ?? {}) ? ['page'] : []),
   ].join('.');
 
 /** Returns the operation's responses by status, with references resolved. */

@@ -7364,11 +7364,11 @@ export type Operations = {
   };
   /** Send a person here to sign in to an application */
   'GET /api/v1/oauth/authorize': {
-    result: string | undefined;
+    result: Response | undefined;
   };
   /** Send a person here to sign in to an application */
   'POST /api/v1/oauth/authorize': {
-    result: string | undefined;
+    result: Response | undefined;
   };
   /** Read what a person has to do for an application */
   'GET /api/v1/oauth/interactions/{interaction_id}': {

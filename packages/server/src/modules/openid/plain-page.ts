@@ -1,6 +1,7 @@
 // The pages that the service writes itself, without a file of the console: one sentence, and what an administrator needs.
 // They must work without the console's build, and they link nowhere.
 import { hash } from 'node:crypto';
+import Type from 'typebox';
 import { preferredLanguage } from '../../platform/http/accept-language.ts';
 import { type Language, languages } from '../../platform/languages.ts';
 
@@ -25,6 +26,13 @@ export function consolePage(
   });
   return query.size === 0 ? path : `${path}?${query}`;
 }
+
+/** Returns the response of a page, for the schema of its route. */
+export const pageResponse = (description: string) => ({
+  content: { 'text/html': { schema: Type.String({ description }) } },
+});
+
+export const errorPageResponse = pageResponse('A page that says what is wrong. It leads nowhere.');
 
 /** Returns text for HTML. Line ends become references: a browser would change them when it reads the page. */
 export const escaped = (text: string): string =>

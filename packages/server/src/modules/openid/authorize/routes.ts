@@ -11,7 +11,6 @@ import {
 } from '@castellan/contract/interactions';
 import { NoContent } from '@castellan/contract/oauth';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { AppError } from '../../../platform/errors.ts';
 import { createStaticText, sendStaticText } from '../../../platform/http/answers/static-text.ts';
 import { publicBody } from '../../../platform/http/bodies/body-limits.ts';
@@ -19,7 +18,7 @@ import { FORM_TYPE } from '../../../platform/http/bodies/form-type.ts';
 import type { Client } from '../../../platform/http/client.ts';
 import type { App } from '../../../platform/http/server/server.ts';
 import { BROWSER_COOKIE, clearBrowserCookie, setBrowserCookie } from '../../sessions/browser/cookie.ts';
-import { pageLanguage } from '../plain-page.ts';
+import { errorPageResponse, pageLanguage, pageResponse } from '../plain-page.ts';
 import type { AuthorizeDeps } from './deps.ts';
 import {
   cancelInteraction,
@@ -81,8 +80,9 @@ const authorizeSchema = {
     '`form_post`. Answers 303: to the application, or to a page on which the person has to do something first. A request without a ' +
     'registered `redirect_uri` is answered with a page, 400, and leads nowhere.',
   response: {
-    200: Type.String({ description: 'With `form_post`: a page that sends the answer on.' }),
+    200: pageResponse('With `form_post`: a page that sends the answer on.'),
     303: NoContent,
+    400: errorPageResponse,
   },
 };
 

@@ -10,6 +10,7 @@ import { isObject } from '../../../platform/unknown-values.ts';
 import { clearRefreshCookie, REFRESH_COOKIE } from '../../auth/refresh-cookie.ts';
 import { BROWSER_COOKIE, clearBrowserCookie } from '../../sessions/browser/cookie.ts';
 import { type AuthorizeDeps, countAuthorization } from '../authorize/deps.ts';
+import { errorPageResponse } from '../plain-page.ts';
 import { sendErrorPage } from './error-page.ts';
 import { answerHead, beginSignOut, decideSignOut, keepSignOut, type SignOutDeps } from './service.ts';
 
@@ -22,7 +23,7 @@ const signOutSchema = {
     'OpenID Connect RP-Initiated Logout 1.0. A hint that names the session of this browser ends it at once; otherwise a page asks first. ' +
     'Answers 303: to a registered `post_logout_redirect_uri`, or to a page. A request that names an address that is not registered, or ' +
     'has a wrong hint, is answered with a page, 400, and ends nothing.',
-  response: { 303: NoContent },
+  response: { 303: NoContent, 400: errorPageResponse },
 };
 
 /** The limit of authorization requests counts sign-outs, too, by address: each keeps a request for a while. */
