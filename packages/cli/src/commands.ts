@@ -137,7 +137,7 @@ export const commands: Readonly<Record<string, Entry>> = {
   },
   'identity-provider': {
     heading: API,
-    summary: 'List identity providers and switch them off.',
+    summary: 'List, create, change, test and switch off identity providers.',
     load: () => import('./commands/api/identity-provider.ts'),
   },
   webhook: {
@@ -157,7 +157,7 @@ export const commands: Readonly<Record<string, Entry>> = {
   },
   audit: {
     heading: API,
-    summary: 'List, follow and export the audit log.',
+    summary: 'List, follow, export and verify the audit log; show its heads and keys.',
     load: () => import('./commands/api/events/audit.ts'),
   },
   settings: {

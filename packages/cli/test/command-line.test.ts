@@ -25,6 +25,8 @@ test('help lists every command, and help for a command shows its options', async
     'check-config',
   ])
     assert.match(all.out, new RegExp(`^ {2}${name} `, 'm'));
+  assert.match(all.out, /^ {2}audit +List, follow, export and verify /m);
+  assert.match(all.out, /^ {2}identity-provider +List, create, change, test /m);
   const one = await castellan(['rotate-keys', '--help']);
   assert.equal(one.code, 0);
   assert.match(
