@@ -7,7 +7,7 @@ export type PlainHttp = 'loopback' | 'private';
 
 type Address = ReturnType<typeof ipaddr.process>;
 
-// Never a service of somebody: metadata of clouds, whole networks, no address.
+// Never a service of somebody: link-local addresses (most metadata services of clouds), whole networks, no address.
 const refused: ReadonlySet<string> = new Set([
   'unspecified',
   'broadcast',
