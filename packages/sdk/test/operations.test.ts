@@ -37,6 +37,8 @@ test('the operations that accept an Idempotency-Key', () => {
 
 const texts: Readonly<Record<string, string[]>> = {
   'GET /api/v1/access/feed': ['application/json', 'text/event-stream'],
+  'GET /api/v1/oauth/authorize': ['text/html'],
+  'POST /api/v1/oauth/authorize': ['text/html'],
 };
 
 for (const { name, path, operation } of operations) {
@@ -45,7 +47,7 @@ for (const { name, path, operation } of operations) {
     if (bodyType)
       assert.equal(bodyType, isTokenService(path) ? 'application/x-www-form-urlencoded' : 'application/json');
     const types = typesOf(operation);
-    // The client does not read it: the feed is the guard's.
+    // The client does not read these: the feed is the guard's, and browsers are sent to authorize.
     if (Object.hasOwn(texts, name)) assert.deepEqual(types.sort(), texts[name]);
     else if (isExport(path))
       assert.deepEqual(
