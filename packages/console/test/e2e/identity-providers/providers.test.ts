@@ -32,6 +32,9 @@ test('a provider is created with what its kind has, its addresses are there to c
       (await page.getByLabel('Client secret').count()),
     0,
   );
+  // Apple says nothing about second factors, and has no sign-out: no group is empty.
+  for (const group of await page.locator('form fieldset').all())
+    assert.ok((await group.getByRole('textbox').or(group.getByRole('combobox')).count()) > 0);
   await page.getByRole('link', { name: 'Choose another' }).click();
   await page.getByRole('link', { name: /^OpenID Connect/ }).click();
   await page.getByRole('textbox', { name: 'Short name' }).fill('acme');

@@ -28,6 +28,7 @@ export function Happens(settings: Settings): ReactElement {
 
 type AddressesProps = {
   redirect: string | null;
+  /** Null where the provider tells nobody of sign-outs. */
   backchannel: string | null;
   /** Where people come back to from a sign-out there; null where they are not sent there. */
   afterSignOut?: string | null;
@@ -40,12 +41,14 @@ export function Addresses({ redirect, backchannel, afterSignOut = null }: Addres
       <h2 className="section-title" id="addresses">
         {texts.title}
       </h2>
-      {redirect === null || backchannel === null ? (
+      {redirect === null ? (
         <p className="muted">{texts.slugFirst}</p>
       ) : (
         <>
           <Address label={texts.redirect} help={texts.redirectHelp} address={redirect} />
-          <Address label={texts.backchannel} help={texts.backchannelHelp} address={backchannel} />
+          {backchannel !== null && (
+            <Address label={texts.backchannel} help={texts.backchannelHelp} address={backchannel} />
+          )}
           {afterSignOut !== null && (
             <Address label={texts.afterSignOut} help={texts.afterSignOutHelp} address={afterSignOut} />
           )}

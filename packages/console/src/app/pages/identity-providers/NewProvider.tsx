@@ -11,7 +11,7 @@ import { call, useWrite } from '../../data/api.ts';
 import { useMe } from '../../data/me.tsx';
 import { later, t } from '../../text.ts';
 import { Addresses, Happens } from './Facts.tsx';
-import { fieldNames, kinds, type ProviderKind } from './form/fields.ts';
+import { fieldNames, hasField, kinds, type ProviderKind } from './form/fields.ts';
 import { isWhole, namedFields, ProviderFields } from './form/ProviderFields.tsx';
 import { emptyValues, faultOf, newBodyOf } from './form/values.ts';
 import './identity-providers.css';
@@ -128,7 +128,7 @@ function NewForm({ kind }: { kind: ProviderKind }): ReactElement {
       <aside className="provider-facts">
         <Addresses
           redirect={addressAt(slug.trim(), 'callback')}
-          backchannel={addressAt(slug.trim(), 'backchannel-logout')}
+          backchannel={hasField(kind, 'logout') ? addressAt(slug.trim(), 'backchannel-logout') : null}
         />
         <Happens kind={kind} values={values} />
       </aside>

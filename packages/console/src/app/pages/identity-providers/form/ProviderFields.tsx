@@ -41,32 +41,37 @@ export function ProviderFields({ kind, values, isChecked, error, first, ...rest 
     const fault = isChecked ? faultOf(name, values[name]) : null;
     return fault ? texts.faults[fault] : serviceError(error, name);
   };
+  // Some kinds have nothing to say about signing out.
+  const meant = groups
+    .map(({ key, fields }) => ({
+      key,
+      fields: fields.filter((name: ProviderField) => isMeant(kind, values, name)),
+    }))
+    .filter(({ fields }) => fields.length > 0);
   return (
     <>
-      {groups.map(({ key, fields }) => (
+      {meant.map(({ key, fields }) => (
         <fieldset key={key} className="panel settings-group">
           <legend className="section-title">{texts.groups[key]}</legend>
           {key === 'about' && first}
-          {fields
-            .filter((name: ProviderField) => isMeant(kind, values, name))
-            .map((name: ProviderField) => (
-              <Fragment key={name}>
-                <FieldInput
-                  name={name}
-                  value={values[name]}
-                  error={errorAt(name)}
-                  isReadOnly={rest.isReadOnly}
-                  isRequired={required.has(name)}
-                  hasSecret={rest.hasSecret}
-                  onChange={(value) => rest.onChange(name, value)}
-                />
-                {trusts
-                  .filter(({ field }) => field === name)
-                  .map(({ trust }) => (
-                    <Warning key={trust}>{texts.trusts[trust]}</Warning>
-                  ))}
-              </Fragment>
-            ))}
+          {fields.map((name) => (
+            <Fragment key={name}>
+              <FieldInput
+                name={name}
+                value={values[name]}
+                error={errorAt(name)}
+                isReadOnly={rest.isReadOnly}
+                isRequired={required.has(name)}
+                hasSecret={rest.hasSecret}
+                onChange={(value) => rest.onChange(name, value)}
+              />
+              {trusts
+                .filter(({ field }) => field === name)
+                .map(({ trust }) => (
+                  <Warning key={trust}>{texts.trusts[trust]}</Warning>
+                ))}
+            </Fragment>
+          ))}
         </fieldset>
       ))}
     </>

@@ -12,7 +12,7 @@ import { type ReadProvider, updateProvider } from '../../../data/identities/prov
 import { useMe } from '../../../data/me.tsx';
 import { later, t } from '../../../text.ts';
 import { Addresses, Happens } from '../Facts.tsx';
-import { fieldNames } from '../form/fields.ts';
+import { fieldNames, hasField } from '../form/fields.ts';
 import { isWhole, namedFields, ProviderFields } from '../form/ProviderFields.tsx';
 import { bodyOf, changedNames, type FormValues, faultOf, idsIn, rulesIn, valuesOf } from '../form/values.ts';
 import { ForeseenImpact } from './ForeseenImpact.tsx';
@@ -107,7 +107,7 @@ export function SettingsTab({ read }: { read: ReadProvider }): ReactElement {
       <aside className="provider-facts">
         <Addresses
           redirect={provider.redirect_uri}
-          backchannel={provider.backchannel_logout_uri}
+          backchannel={hasField(provider.kind, 'logout') ? provider.backchannel_logout_uri : null}
           afterSignOut={values.logout === 'upstream' ? provider.post_logout_redirect_uri : null}
         />
         <Happens kind={provider.kind} values={values} />
