@@ -211,7 +211,7 @@ export async function deleteAttributeOf(
     await requireVersion(caller.ifMatch, found.version, () => toAttribute(found));
     const users = await countValues(tx, id);
     if (users > 0 && !force) {
-      const message = `${users} users have a value of this attribute`;
+      const message = `${users === 1 ? '1 user has' : `${users} users have`} a value of this attribute`;
       throw new AppError('user_attribute_in_use', {
         detail: `${message}. Delete it with \`?force=true\` to remove these values.`,
         errors: [{ field: 'id', code: 'in_use', message }],
