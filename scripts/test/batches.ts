@@ -10,7 +10,7 @@ const browser = import.meta.resolve('@castellan/testing/e2e/browser');
 const testCpu = import.meta.resolve('./cpu.ts');
 
 const sharing = [
-  'packages/server/test/{access,access-changes,accounts,api-resources,applications,audit,authorization,dashboard,devices,gateways,identity-providers,oauth,openid,passkeys,permission-groups,permissions,records,recovery,requirements,role-groups,roles,second-factors,security,service-accounts,sessions,user-attributes,users,warnings,webhooks}/**/*.test.ts',
+  'packages/server/test/{access,access-changes,accounts,acting,api-resources,applications,audit,authorization,dashboard,devices,gateways,identity-providers,leaving,oauth,openid,passkeys,permission-groups,permissions,personal-tokens,records,recovery,requirements,role-groups,roles,second-factors,security,service-accounts,sessions,user-attributes,users,warnings,webhooks}/**/*.test.ts',
   'packages/server/test/http/**/*.test.ts',
   'packages/server/test/{access-tutorial,constraints,idempotency,journey,openapi,passkey-library}.test.ts',
   'packages/server/test/{backup/snapshot,settings/settings,sql/*}.test.ts',
@@ -45,9 +45,9 @@ const sharingBrowser = [
   'packages/console/test/e2e/!(first-five-minutes|hostile-addresses|speed).test.ts',
   'packages/console/test/e2e/*/*.test.ts',
 ];
-const FILES_OF_A_BROWSER = 5;
+const FILES_OF_A_BROWSER = 7;
 // Small enough that the last batches of a run end at about the same time, large enough to save time.
-const FILES_OF_A_BATCH = 10;
+const FILES_OF_A_BATCH = 14;
 // With few files, each is shown by itself.
 const FEW = 12;
 const NUMBER_WIDTH = 3;
