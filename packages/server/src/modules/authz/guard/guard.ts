@@ -152,10 +152,10 @@ function isAboutCaller({ routeOptions, params }: FastifyRequest, { type, id }: C
  * Returns whether the operation is for the access token of a session alone: how an account is entered, and what changes one's own
  * account. By the path, so that every operation that is added there is refused to personal access tokens.
  */
-function isForSessions({ method, routeOptions: { url = '', config } }: FastifyRequest): boolean {
+function isForSessions({ method, routeOptions: { url = '' } }: FastifyRequest): boolean {
   if (url === '/api/v1/auth' || url.startsWith('/api/v1/auth/')) return true;
   const isOwnAccount = url === '/api/v1/users/me' || url.startsWith('/api/v1/users/me/');
-  return (isOwnAccount && !safeMethods.has(method)) || config.endsAccess === true;
+  return isOwnAccount && !safeMethods.has(method);
 }
 
 /** Permissions of the group `self` are about the account of a person. */
