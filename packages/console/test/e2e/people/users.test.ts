@@ -81,9 +81,8 @@ test('j and k move, arrows move beside the pane, and one Escape closes one layer
   await page.keyboard.press('k');
   await pane(page, second).waitFor();
   await page
-    .getByRole('button', { name: 'Deactivate' })
-    .or(page.getByRole('button', { name: 'Activate' }))
-    .first()
+    .getByRole('button', { name: 'Deactivate', exact: true })
+    .or(page.getByRole('button', { name: 'Activate', exact: true }))
     .click();
   await dialog(page).waitFor();
   await page.keyboard.press('Escape');
