@@ -7,6 +7,7 @@ import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '@castellan/
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { enrol } from '@castellan/testing/second-factors/app';
 import { changeUserWhileWaiting } from '@castellan/testing/sessions/hold-user';
+import { statementsOf } from '@castellan/testing/statements';
 import { addPerson, type Person } from '@castellan/testing/users/people';
 
 const service = await startTestService({ after }, { CONCURRENT_SESSION_LIMIT: '0' });
@@ -142,7 +143,13 @@ test('a stolen token that uses up the requests of its owner does not keep them f
   const thief = limited.client();
   thief.accessToken = made.body.data.token;
   for (let count = 0; count < 5; count += 1) await thief.get('/api/v1/users/me');
-  assertRefused(await thief.get('/api/v1/users/me/tokens'), 429, 'rate_limited');
+  const flood = () => thief.get('/api/v1/users/me/tokens');
+  assertRefused(await flood(), 429, 'rate_limited');
+  const told = await limited.sql(
+    `select details ->> 'limit' as limit from audit_logs where action = 'rate_limited'`,
+  );
+  assert.deepEqual(told, [{ limit: 'user' }]);
+  assert.deepEqual(await statementsOf(async () => assertRefused(await flood(), 429, 'rate_limited')), []);
   assertRefused(await session.get('/api/v1/users/me'), 429, 'rate_limited');
   for (const list of ['users/me/applications', 'users/me/identities', 'auth/devices']) {
     const answer = await session.get(`/api/v1/${list}`);
@@ -151,5 +158,7 @@ test('a stolen token that uses up the requests of its owner does not keep them f
   const [found] = (await session.get('/api/v1/users/me/tokens')).body.data;
   const ended = await session.delete(`/api/v1/users/me/tokens/${found?.id}`);
   assert.equal(ended.status, 200, ended.text);
-  assertRefused(await thief.get('/api/v1/users/me/tokens'), 401, 'personal_token_revoked');
+  // Here, the token is refused for the rest of the minute without a look at it.
+  const twin = await limited.another();
+  assertRefused(await thief.at(twin.url).get('/api/v1/users/me/tokens'), 401, 'personal_token_revoked');
 });

@@ -60,12 +60,11 @@ export function addGuard(app: App, deps: GuardDeps): void {
   const authorize = async (request: FastifyRequest, counted?: FastifyReply): Promise<void> => {
     const {
       access = 'authenticated',
-      endsAccess = false,
       accessLimited = false,
       openTo = [],
       fresh = false,
     } = request.routeOptions.config;
-    if (counted && !endsAccess) deps.userLimit?.refuseKnown(request, counted);
+    if (counted) deps.userLimit?.refuseKnown(request, counted);
     request.authorizedAt = performance.now();
     const { found, graph } = await withGraph(deps.graphSource, () => findPrincipal(deps, request));
     const { principal } = found;

@@ -14,7 +14,10 @@ import { bearerToken, type SessionDeps } from '../../sessions/service.ts';
 import { actorOf, type PersonPrincipal } from '../caller.ts';
 
 export type UserLimit = {
-  /** Throws `rate_limited` for a token whose user is known to be over the limit. It needs no statement. */
+  /**
+   * Throws `rate_limited` for a token whose user is known to be over the limit, unless the route counts for its session. It needs no
+   * statement.
+   */
   refuseKnown(request: FastifyRequest, reply: FastifyReply): void;
   /**
    * Counts one request of the token's user, or of its session where the route declares `endsAccess`. Throws `rate_limited`;
@@ -30,6 +33,8 @@ const endingRule: RateLimitRule = { limit: 60, windowSeconds: 60 };
 // spelling of the header matters. A token that is no longer remembered costs one lookup.
 const MAX_TOKENS = 10_000;
 
+type KnownToken = { userId: string; isOfSession: boolean };
+
 const keyOf = (authorization: string | undefined): string | undefined => {
   const token = bearerToken(authorization);
   return token === undefined ? undefined : tokenHash(token).toString('base64');
@@ -40,7 +45,7 @@ export function createUserLimit(deps: SessionDeps, rule: RateLimitRule | null): 
   if (rule === null) return null;
   const users = createLocalLimit(rule);
   const endings = createLocalLimit(endingRule);
-  const overLimit = new Map<string, string>();
+  const overLimit = new Map<string, KnownToken>();
 
   const refuse = (reply: FastifyReply, result: RateLimitResult): never => {
     reply.headers(rateLimitHeaders(result));
@@ -48,36 +53,38 @@ export function createUserLimit(deps: SessionDeps, rule: RateLimitRule | null): 
   };
 
   async function refuseOnce(
-    { client, routeOptions }: FastifyRequest,
+    { client }: FastifyRequest,
     reply: FastifyReply,
     principal: PersonPrincipal,
     result: RateLimitResult & { firstRefusal: boolean },
+    limit: 'session' | 'user',
   ): Promise<void> {
     if (result.firstRefusal)
       await recordBounded(deps, client, {
         action: 'rate_limited',
         ...actorOf(principal),
         resourceId: principal.id,
-        details: { email: principal.email, limit: routeOptions.config.endsAccess ? 'session' : 'user' },
+        details: { email: principal.email, limit },
       });
     refuse(reply, result);
   }
 
-  function remember(authorization: string | undefined, userId: string): void {
+  function remember(authorization: string | undefined, token: KnownToken): void {
     const key = keyOf(authorization);
-    if (key !== undefined) overLimit.set(key, userId);
+    if (key !== undefined) overLimit.set(key, token);
     const [oldest] = overLimit.keys();
     if (overLimit.size > MAX_TOKENS && oldest !== undefined) overLimit.delete(oldest);
   }
 
   return {
-    refuseKnown({ headers: { authorization } }, reply) {
+    refuseKnown({ headers: { authorization }, routeOptions }, reply) {
       // Usually no user is over the limit; then no token needs to be hashed.
       if (overLimit.size === 0) return;
       const key = keyOf(authorization);
-      const userId = key === undefined ? undefined : overLimit.get(key);
-      if (key === undefined || userId === undefined) return;
-      const result = users.refusal(userId);
+      const token = key === undefined ? undefined : overLimit.get(key);
+      if (key === undefined || token === undefined) return;
+      if (token.isOfSession && routeOptions.config.endsAccess) return;
+      const result = users.refusal(token.userId);
       if (result) refuse(reply, result);
       // The window has ended.
       overLimit.delete(key);
@@ -89,8 +96,8 @@ export function createUserLimit(deps: SessionDeps, rule: RateLimitRule | null): 
       const isEnding = endsAccess && session !== null;
       const result = isEnding ? endings.hit(session.id) : users.hit(id);
       if (result.allowed) return undefined;
-      if (!isEnding) remember(request.headers.authorization, id);
-      return refuseOnce(request, reply, principal, result);
+      if (!isEnding) remember(request.headers.authorization, { userId: id, isOfSession: session !== null });
+      return refuseOnce(request, reply, principal, result, isEnding ? 'session' : 'user');
     },
   };
 }
